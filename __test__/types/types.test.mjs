@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+// The compiler's paths have forward slashes everywhere.
+const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url)).replaceAll('\\', '/');
+const directory = pathOf('.');
+const contract = [pathOf('../../index.d.ts'), pathOf('../../http.d.ts')];
+
+function compile(config) {
+  const path = pathOf(config);
+  const { config: json, error } = ts.readConfigFile(path, ts.sys.readFile);
+  assert.equal(error, undefined);
+  const parsed = ts.parseJsonConfigFileContent(json, ts.sys, directory, undefined, path);
+  const program = ts.createProgram({ rootNames: parsed.fileNames, options: parsed.options });
+  const diagnostics = [...parsed.errors, ...ts.getPreEmitDiagnostics(program)];
+  return {
+    roots: parsed.fileNames.map((name) => basename(name)).sort(),
+    sources: program.getSourceFiles().map((file) => file.fileName),
+    report: ts.formatDiagnostics(diagnostics, {
+      getCanonicalFileName: (name) => name,
+      getCurrentDirectory: () => directory,
+      getNewLine: () => '\n',
+    }),
+  };
+}
+
+const sources = (extensions) => readdirSync(directory).filter((name) => extensions.test(name)).sort();
+
+for (const [config, roots] of [
+  ['tsconfig.json', sources(/\.[cm]ts$/)],
+  ['tsconfig.bundler.json', sources(/\.mts$/)],
+  ['tsconfig.dom.json', sources(/\.[cm]ts$/)],
+  ['tsconfig.self-reference.json',
+    ['commonjs.cts', 'http-plain.mts', 'options.mts', 'outcome.mts', 'seed-shedding-express.mts']],
+]) {
+  test(`${config}: the type tests compile`, () => {
+    const compiled = compile(config);
+    assert.equal(compiled.report, '');
+    assert.deepEqual(compiled.roots, roots);
+    for (const path of contract) assert.ok(compiled.sources.includes(path), path);
+  });
+}
+
+test('tsconfig.no-express.json: the contract needs no types of Express nor of a browser', () => {
+  const compiled = compile('tsconfig.no-express.json');
+  assert.equal(compiled.report, '');
+  for (const path of contract) assert.ok(compiled.sources.includes(path), path);
+  assert.deepEqual(compiled.sources.filter((name) => /@types\/express|lib\.dom/.test(name)), []);
+});

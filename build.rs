@@ -1,0 +1,5 @@
+//! Links the addon as Node.js expects it.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,111 @@
+// The text of the result: a table, a plot of each phase, and what they show in words.
+import { plot } from './plot.mjs';
+import { clientTimeoutMs, fixed, overload, reportMs } from './settings.mjs';
+
+/** Fits a terminal of 100 columns. */
+const WIDTH = 98;
+/** A load generator that is this late has not had the processor time it needs, nor has the server. */
+const BUSY_MS = 20;
+const COLUMNS = [
+  ...['phase', 'offered/s', 'good/s', 'of capacity', '503', '504', 'gave up'],
+  ...['p50 ms', 'p99 ms', '503 p99 ms'],
+];
+export const titles = { none: 'unprotected', fixed: 'fixed limiter', adaptive: 'adaptive limiter' };
+
+/**
+ * @param {any[]} phases results of runPhase
+ * @param {{ capacity: number, seconds: number }} run
+ */
+export function report(phases, { capacity, seconds }) {
+  const blocks = [
+    table(phases, { capacity, seconds }),
+    ...phases.map(plots),
+    phases.flatMap((phase) => wrap(sentence(phase, { capacity, seconds }))),
+    wrap(notes(phases)),
+  ];
+  return blocks.map((lines) => lines.join('\n')).join('\n\n');
+}
+
+function table(phases, { capacity, seconds }) {
+  const rows = phases.map(({ mode, clients }) => [
+    titles[mode],
+    whole(clients.offered / seconds),
+    whole(clients.served / seconds),
+    percent(clients.served / seconds / capacity),
+    whole(clients.shed),
+    whole(clients.timedOut),
+    whole(clients.gaveUp),
+    tenths(clients.p50),
+    tenths(clients.p99),
+    tenths(clients.shedP99),
+  ]);
+  const widths = COLUMNS.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
+  const line = ([first, ...others]) =>
+    [first.padEnd(widths[0]), ...others.map((cell, i) => cell.padStart(widths[i + 1]))].join('  ');
+  return [line(COLUMNS), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
+}
+
+function plots({ mode, series }) {
+  return [
+    `${titles[mode]}, over ${((series.waitMs.length * reportMs) / 1000).toFixed(0)} s`,
+    ...(series.limit.length > 0 ? plot('  limit', series.limit, WIDTH) : []),
+    ...plot('  in flight', series.inflight, WIDTH),
+    ...plot('  latency, ms', series.waitMs, WIDTH),
+  ];
+}
+
+function sentence({ mode, clients, server, series }, { capacity, seconds }) {
+  const share = percent(clients.served / seconds / capacity);
+  const good = `${share} of the dependency's capacity became answers in time`;
+  const p99 = clients.p99 === undefined ? '' : ` (p99 ${tenths(clients.p99)} ms)`;
+  if (mode === 'none') {
+    return (
+      `Unprotected: ${good}${p99}; ${percent(clients.gaveUp / clients.offered)} of the clients gave up, ` +
+      `and ${whole(server.pending)} calls for clients already gone were still in the dependency.`
+    );
+  }
+  const refused =
+    clients.shed === 0 ? 'nobody was refused' : `99 % of refusals came within ${tenths(clients.shedP99)} ms`;
+  const limit =
+    mode === 'fixed'
+      ? `${fixed.concurrency.permitLimit} permits`
+      : `limit ${series.limit[0]} at first, ${Math.min(...lastHalf(series.limit))} to ` +
+        `${Math.max(...lastHalf(series.limit))} in the second half`;
+  const name = titles[mode];
+  return `${name[0].toUpperCase()}${name.slice(1)} (${limit}): ${good}${p99}; ${refused}.`;
+}
+
+function notes(phases) {
+  const checks = phases.map(({ clients }) => `${clients.healthy} of ${clients.healthChecks}`).join(', ');
+  const lateMax = Math.max(...phases.map(({ clients }) => clients.lateMax));
+  const lateP99 = Math.max(...phases.map(({ clients }) => clients.lateP99));
+  const busy =
+    lateP99 > BUSY_MS ? ' The machine was too busy with other work for the figures to mean much.' : '';
+  return (
+    `Load: ${overload} times the capacity, Poisson arrivals; a client leaves after ${clientTimeoutMs} ms, ` +
+    `and good is a 200 before that. Health checks answered: ${checks}. ` +
+    `99 % of the requests left within ${tenths(lateP99)} ms of their time, ` +
+    `all within ${tenths(lateMax)} ms.${busy}`
+  );
+}
+
+/** @param {string} text */
+function wrap(text) {
+  return text.match(new RegExp(`.{1,${WIDTH}}(?:\\s|$)`, 'g')).map((line) => line.trimEnd());
+}
+
+function lastHalf(values) {
+  return values.slice(Math.floor(values.length / 2));
+}
+
+function whole(value) {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+function tenths(value) {
+  return value === undefined ? '-' : value.toFixed(1);
+}
+
+function percent(share) {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,123 @@
+'use strict';
+
+// The built-in limit algorithms as objects: usable alone, and recognised by the adaptive limiter, which runs
+// them natively.
+
+const { binding } = require('./native.js');
+const { callback, number, readOptions } = require('./options.js');
+
+/** @typedef {{ rtt: number, inflight: number, dropped: boolean, limit: number }} Sample */
+
+const RATIO = /** @type {const} */ (['above 0 and below 1', (/** @type {number} */ ratio) => ratio > 0 && ratio < 1]);
+const AT_LEAST_ONE = /** @type {const} */ (['of at least 1', (/** @type {number} */ value) => value >= 1]);
+const POSITIVE = /** @type {const} */ (['above 0', (/** @type {number} */ value) => value > 0]);
+
+class Gradient2 {
+  #options;
+  #native;
+
+  /** @param {unknown} options */
+  constructor(options) {
+    const {
+      tolerance = 1.5,
+      shortWindow = 10,
+      longWindow = 600,
+      smoothing = 0.2,
+      queueSize = Math.sqrt,
+      backoffRatio = 0.9,
+    } = readOptions('gradient2', options, [
+      'tolerance',
+      'shortWindow',
+      'longWindow',
+      'smoothing',
+      'queueSize',
+      'backoffRatio',
+    ]);
+    this.#options = { tolerance, shortWindow, longWindow, smoothing, queueSize, backoffRatio };
+    this.#native = new binding.Gradient2(
+      number('tolerance', tolerance, ...AT_LEAST_ONE),
+      number('shortWindow', shortWindow, ...AT_LEAST_ONE),
+      number('longWindow', longWindow, ...AT_LEAST_ONE),
+      number('smoothing', smoothing, 'above 0 and at most 1', (value) => value > 0 && value <= 1),
+      number('backoffRatio', backoffRatio, ...RATIO),
+    );
+    callback('queueSize', queueSize);
+  }
+
+  /** @param {Sample} sample */
+  onSample({ rtt, inflight, dropped, limit }) {
+    return this.#native.sample(rtt, inflight, dropped, limit, Number(this.#options.queueSize(limit)));
+  }
+
+  /** The native form; undefined if a part of it is JavaScript. */
+  get native() {
+    return this.#options.queueSize === Math.sqrt ? this.#native : undefined;
+  }
+
+  fresh() {
+    return new Gradient2(this.#options);
+  }
+}
+
+class Vegas {
+  #options;
+  #native;
+
+  /** @param {unknown} options */
+  constructor(options) {
+    const { alpha = 3, beta = 6 } = readOptions('vegas', options, ['alpha', 'beta']);
+    number('alpha', alpha, ...POSITIVE);
+    number('beta', beta, `above alpha (${alpha})`, (value) => value > alpha);
+    this.#options = { alpha, beta };
+    this.#native = new binding.Vegas(alpha, beta);
+  }
+
+  /** @param {Sample} sample */
+  onSample({ rtt, inflight, dropped, limit }) {
+    return this.#native.sample(rtt, inflight, dropped, limit);
+  }
+
+  get native() {
+    return this.#native;
+  }
+
+  fresh() {
+    return new Vegas(this.#options);
+  }
+}
+
+class Aimd {
+  #options;
+  #native;
+
+  /** @param {unknown} options */
+  constructor(options) {
+    const { increase = 1, backoffRatio = 0.9 } = readOptions('aimd', options, ['increase', 'backoffRatio']);
+    number('increase', increase, ...POSITIVE);
+    number('backoffRatio', backoffRatio, ...RATIO);
+    this.#options = { increase, backoffRatio };
+    this.#native = new binding.Aimd(increase, backoffRatio);
+  }
+
+  /** @param {Sample} sample */
+  onSample({ rtt, inflight, dropped, limit }) {
+    return this.#native.sample(rtt, inflight, dropped, limit);
+  }
+
+  get native() {
+    return this.#native;
+  }
+
+  fresh() {
+    return new Aimd(this.#options);
+  }
+}
+
+const gradient2 = (/** @type {unknown} */ options = {}) => new Gradient2(options);
+const vegas = (/** @type {unknown} */ options = {}) => new Vegas(options);
+const aimd = (/** @type {unknown} */ options = {}) => new Aimd(options);
+
+/** @param {unknown} value @returns {value is Gradient2 | Vegas | Aimd} */
+const isBuiltIn = (value) => value instanceof Gradient2 || value instanceof Vegas || value instanceof Aimd;
+
+module.exports = { aimd, gradient2, isBuiltIn, vegas };

@@ -1,0 +1,247 @@
+'use strict';
+
+// The context of an execution, and the tree along which cancellation spreads.
+//
+// A context hangs below its parent while its execution is under way, in a list of our own: linking is a few
+// pointers, where a listener per level costs a microsecond. An abort reaches a context from above (its parent,
+// the caller's signal) or from its own execution (a timeout); from there it goes down, never up.
+
+const { AsyncLocalStorage } = require('node:async_hooks');
+
+const callerSignal = require('./caller-signal.js');
+const { rangeError, typeError } = require('./options.js');
+
+/** @type {AsyncLocalStorage<ResilienceContext | undefined>} */
+const storage = new AsyncLocalStorage();
+
+/** The contexts of inbound requests by the framework's request object. @type {WeakMap<object, ResilienceContext>} */
+const requests = new WeakMap();
+
+class ResilienceContext {
+  /** @type {ResilienceContext | undefined} */
+  #parent;
+  /** @type {Iterable<readonly [string, unknown]> | undefined} */
+  #properties;
+  /** @type {string | undefined} */
+  #operationKey;
+  /** @type {AbortController | undefined} */
+  #controller;
+  /** What an abort from above cancels. @type {{ cancel(reason: unknown): void } | undefined} */
+  #execution;
+  #aborted = false;
+  /** @type {unknown} */
+  #reason;
+  /** @type {ReturnType<typeof callerSignal.follow> | undefined} */
+  #callerSignal;
+  /** The context in whose list of children this one is. @type {ResilienceContext | undefined} */
+  #owner;
+  /** @type {ResilienceContext | undefined} */
+  #firstChild;
+  /** @type {ResilienceContext | undefined} */
+  #previous;
+  /** @type {ResilienceContext | undefined} */
+  #next;
+
+  /**
+   * @param {ResilienceContext | undefined} parent
+   * @param {Iterable<readonly [string, unknown]> | undefined} properties
+   * @param {string | undefined} operationKey
+   */
+  constructor(parent, properties, operationKey) {
+    this.#parent = parent;
+    this.#properties = properties;
+    this.#operationKey = operationKey;
+    for (let above = parent; above !== undefined; above = above.#parent) {
+      if (above.#aborted) {
+        this.#aborted = true;
+        this.#reason = above.#reason;
+        break;
+      }
+      if (above.#execution !== undefined) {
+        above.#adopt(this);
+        break;
+      }
+    }
+  }
+
+  get signal() {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get properties() {
+    if (this.#properties === undefined) {
+      this.#properties = this.#parent === undefined ? new Map() : this.#parent.properties;
+    } else if (!(this.#properties instanceof Map)) {
+      this.#properties = new Map(this.#properties);
+    }
+    return /** @type {Map<string, unknown>} */ (this.#properties);
+  }
+
+  get operationKey() {
+    return this.#operationKey;
+  }
+
+  /** Whether it was aborted, without making a signal. @param {ResilienceContext} context */
+  static isAborted(context) {
+    return context.#aborted;
+  }
+
+  /** @param {ResilienceContext} context */
+  static reasonOf(context) {
+    return context.#reason;
+  }
+
+  /**
+   * Lets the caller's signal abort the context.
+   *
+   * @param {ResilienceContext} context
+   * @param {AbortSignal} signal
+   */
+  static follow(context, signal) {
+    if (signal.aborted) ResilienceContext.abort(context, signal.reason);
+    else context.#callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
+  }
+
+  /**
+   * Names what an abort from above cancels.
+   *
+   * @param {ResilienceContext} context
+   * @param {{ cancel(reason: unknown): void }} execution
+   */
+  static attach(context, execution) {
+    context.#execution = execution;
+  }
+
+  /**
+   * Ends the context's part in the tree: its execution has settled. Executions still under way below it go on
+   * below its parent.
+   *
+   * @param {ResilienceContext} context
+   */
+  static detach(context) {
+    context.#execution = undefined;
+    if (context.#callerSignal !== undefined) {
+      context.#callerSignal.remove(context);
+      context.#callerSignal = undefined;
+    }
+    const heir = context.#owner;
+    context.#unlink();
+    if (context.#firstChild === undefined) return;
+    for (const child of context.#takeChildren()) {
+      if (heir !== undefined) heir.#adopt(child);
+    }
+  }
+
+  /**
+   * Aborts the context and everything below it. The execution is cancelled, unless it has settled.
+   *
+   * @param {ResilienceContext} context
+   * @param {unknown} reason
+   */
+  static abort(context, reason) {
+    if (context.#aborted) return;
+    context.#aborted = true;
+    context.#reason = reason;
+    // Taken first: cancelling the execution detaches the context, which would hand its children on.
+    const children = context.#firstChild === undefined ? [] : context.#takeChildren();
+    const execution = context.#execution;
+    if (execution !== undefined) execution.cancel(reason);
+    if (context.#controller !== undefined) context.#controller.abort(reason);
+    for (const child of children) ResilienceContext.abort(child, reason);
+  }
+
+  #takeChildren() {
+    /** @type {ResilienceContext[]} */
+    const children = [];
+    while (this.#firstChild !== undefined) {
+      children.push(this.#firstChild);
+      this.#firstChild.#unlink();
+    }
+    return children;
+  }
+
+  /** @param {ResilienceContext} child */
+  #adopt(child) {
+    child.#owner = this;
+    child.#next = this.#firstChild;
+    if (this.#firstChild !== undefined) this.#firstChild.#previous = child;
+    this.#firstChild = child;
+  }
+
+  #unlink() {
+    if (this.#owner === undefined) return;
+    if (this.#previous !== undefined) this.#previous.#next = this.#next;
+    else this.#owner.#firstChild = this.#next;
+    if (this.#next !== undefined) this.#next.#previous = this.#previous;
+    this.#owner = this.#previous = this.#next = undefined;
+  }
+}
+
+/**
+ * Makes the context of a new execution.
+ *
+ * @param {import('../index.js').ExecuteOptions | undefined} options
+ * @param {boolean} ambient Whether it hangs below the context in which `execute` was called.
+ */
+function createContext(options, ambient) {
+  const parent = ambient ? storage.getStore() : undefined;
+  if (options === undefined) return new ResilienceContext(parent, undefined, undefined);
+  if (typeof options !== 'object' || options === null) {
+    throw typeError('the options of execute', 'an object', options);
+  }
+  const { signal, properties, operationKey } = options;
+  if (operationKey !== undefined && typeof operationKey !== 'string') {
+    throw typeError('operationKey', 'a string', operationKey);
+  }
+  const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
+  if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
+  const context = new ResilienceContext(parent, map, operationKey);
+  if (signal !== undefined) ResilienceContext.follow(context, signal);
+  return context;
+}
+
+/** @param {any} value */
+function isAbortSignal(value) {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof value.aborted === 'boolean' &&
+    typeof value.addEventListener === 'function' &&
+    typeof value.removeEventListener === 'function'
+  );
+}
+
+/** @param {any} properties */
+function readProperties(properties) {
+  const accepted = 'a Map or an iterable of [key, value] pairs';
+  if (typeof properties !== 'object' || properties === null || typeof properties[Symbol.iterator] !== 'function') {
+    throw typeError('properties', accepted, properties);
+  }
+  try {
+    return new Map(properties);
+  } catch (error) {
+    throw Object.assign(rangeError('properties', accepted, properties), { cause: error });
+  }
+}
+
+/** @param {object} [request] */
+function getResilienceContext(request) {
+  if (request === undefined) return storage.getStore();
+  if (typeof request !== 'object' || request === null) throw typeError('request', 'an object', request);
+  return requests.get(request);
+}
+
+const getResilienceSignal = () => storage.getStore()?.signal;
+
+module.exports = {
+  ResilienceContext,
+  createContext,
+  getResilienceContext,
+  getResilienceSignal,
+  requests,
+  storage,
+};

@@ -1,0 +1,114 @@
+'use strict';
+
+// What a pipeline rejects an execution with. Each error has a stable code and the HTTP status that fits it.
+
+const BRAND = Symbol.for('@ylcnfrht/resilience.ExecutionRejectedError');
+
+/**
+ * @typedef {object} RejectionOptions
+ * @property {string} [pipelineName]
+ * @property {string} [strategyName]
+ * @property {unknown} [cause]
+ */
+
+class ExecutionRejectedError extends Error {
+  /**
+   * @param {string} message
+   * @param {RejectionOptions} [options]
+   */
+  constructor(message, { pipelineName, strategyName, cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.retryAfter = undefined;
+    this.pipelineName = pipelineName;
+    this.strategyName = strategyName;
+  }
+}
+
+class TimeoutRejectedError extends ExecutionRejectedError {
+  /**
+   * @param {number} timeoutMs
+   * @param {RejectionOptions} [options]
+   */
+  constructor(timeoutMs, options) {
+    super(`the execution did not end within ${timeoutMs} ms`, options);
+    this.timeout = timeoutMs;
+  }
+}
+
+/** @type {Record<string, string>} */
+const BULKHEAD_MESSAGES = {
+  full: 'the limit is reached and the queue is full',
+  'queue-timeout': 'no permit came free in time',
+  dropped: 'the place in the queue went to another execution',
+  disposed: 'the pipeline was disposed',
+};
+
+class BulkheadRejectedError extends ExecutionRejectedError {
+  /**
+   * @param {'full' | 'queue-timeout' | 'dropped' | 'disposed'} reason
+   * @param {RejectionOptions & { active: number, queued: number }} options
+   */
+  constructor(reason, options) {
+    super(`${BULKHEAD_MESSAGES[reason]} (${reason})`, options);
+    this.reason = reason;
+    this.active = options.active;
+    this.queued = options.queued;
+  }
+}
+
+class PipelineDisposedError extends ExecutionRejectedError {
+  /** @param {RejectionOptions} [options] */
+  constructor(options) {
+    super('the pipeline was disposed', options);
+  }
+}
+
+class InternalError extends Error {
+  /**
+   * @param {string} message
+   * @param {{ cause?: unknown }} [options]
+   */
+  constructor(message, options) {
+    super(`${message} (a defect of @ylcnfrht/resilience: please report it)`, options);
+  }
+}
+
+/**
+ * @param {Function} constructor
+ * @param {Record<PropertyKey, unknown>} properties
+ */
+function describe(constructor, properties) {
+  for (const key of Reflect.ownKeys(properties)) {
+    const value = properties[/** @type {string} */ (key)];
+    Object.defineProperty(constructor.prototype, key, { value, writable: true, configurable: true });
+  }
+}
+
+describe(ExecutionRejectedError, { name: 'ExecutionRejectedError', [BRAND]: true });
+describe(TimeoutRejectedError, { name: 'TimeoutRejectedError', code: 'TIMEOUT', statusCode: 504 });
+describe(BulkheadRejectedError, { name: 'BulkheadRejectedError', code: 'BULKHEAD_FULL', statusCode: 503 });
+describe(PipelineDisposedError, { name: 'PipelineDisposedError', code: 'PIPELINE_DISPOSED', statusCode: 503 });
+describe(InternalError, { name: 'InternalError', code: 'INTERNAL' });
+
+/**
+ * Whether a pipeline of this or another copy of the package rejected an execution with `error`.
+ *
+ * @param {any} error
+ * @returns {boolean}
+ */
+function isExecutionRejected(error) {
+  return typeof error === 'object' && error !== null && error[BRAND] === true;
+}
+
+/** @param {any} error */
+const isTimeoutRejected = (error) => isExecutionRejected(error) && error.code === 'TIMEOUT';
+
+module.exports = {
+  BulkheadRejectedError,
+  ExecutionRejectedError,
+  InternalError,
+  PipelineDisposedError,
+  TimeoutRejectedError,
+  isExecutionRejected,
+  isTimeoutRejected,
+};

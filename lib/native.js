@@ -1,0 +1,84 @@
+'use strict';
+
+// Loads the addon and makes this thread's native side: the closures that executions call, and the array that
+// both sides read and write without a crossing (laid out in src/binding/channel.rs).
+
+const binding = require('../binding.js');
+
+/** Numbers in front of the ring of effects. */
+const HEADER = 8;
+/** Numbers of one effect. */
+const RECORD = 10;
+/** Effects in the ring. */
+const RECORDS = 128;
+
+/** Indexes of the header. */
+const CLOCK_OVERRIDE = 0;
+const READ = 1;
+const WRITTEN = 2;
+const BACKLOG = 3;
+const WAKE = 4;
+const CLOCK = 5;
+const ACTIVE = 6;
+const QUEUED = 7;
+
+/** Kinds of effects: the first number of a record. */
+const EFFECT = Object.freeze({
+  ADMITTED: 1,
+  REJECTED: 2,
+  TIMED_OUT: 3,
+  LIMIT_CHANGED: 4,
+  SAMPLED: 5,
+  ARMED: 6,
+  DISARMED: 7,
+});
+
+/** The most gates that fit one segment. */
+const MAX_GATES = 6;
+
+const channel = new Float64Array(HEADER + RECORDS * RECORD);
+channel[CLOCK_OVERRIDE] = NaN;
+
+const thread = new binding.Thread(channel);
+
+/**
+ * The native functions; an answer of NaN is a failure, told by `fault()`.
+ *
+ * @type {{
+ *   enter(segment: number, parameter: number): number,
+ *   exit(ticket: number, outcomes: number): number,
+ *   mark(ticket: number, keepDeadlines: number): number,
+ *   tick(): number,
+ *   expire(timer: number): number,
+ *   applyLimit(segment: number, gate: number, next: number, rtt: number, inflight: number, dropped: number,
+ *     limit: number, admitted: number): number,
+ *   drain(): number,
+ *   dispose(segment: number): number,
+ *   remove(segment: number): number,
+ *   fault(): string,
+ *   limit(segment: number, gate: number): number,
+ *   inflight(segment: number, gate: number): number,
+ *   queued(segment: number, gate: number): number,
+ * }}
+ */
+const hot = /** @type {any} */ (thread.hot());
+
+module.exports = {
+  ACTIVE,
+  BACKLOG,
+  CLOCK,
+  CLOCK_OVERRIDE,
+  EFFECT,
+  HEADER,
+  MAX_GATES,
+  QUEUED,
+  READ,
+  RECORD,
+  RECORDS,
+  WAKE,
+  WRITTEN,
+  binding,
+  channel,
+  hot,
+  thread,
+};

@@ -1,0 +1,164 @@
+'use strict';
+
+// Every user input is validated here, once. An error names the option, the value and what is accepted.
+
+const { inspect } = require('node:util');
+
+const { DURATION, parseDuration } = require('./duration.js');
+
+const MAX_INTEGER = 2 ** 31 - 1;
+const NAME = 'a non-empty string';
+
+/** @param {unknown} value */
+function show(value) {
+  let text;
+  try {
+    text = inspect(value, { depth: 0, breakLength: Infinity });
+  } catch {
+    text = typeof value;
+  }
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/**
+ * @param {string} option
+ * @param {string} accepted
+ * @param {unknown} value
+ */
+const typeError = (option, accepted, value) =>
+  new TypeError(`${option} must be ${accepted}, not ${show(value)}`);
+
+/**
+ * @param {string} option
+ * @param {string} accepted
+ * @param {unknown} value
+ */
+const rangeError = (option, accepted, value) =>
+  new RangeError(`${option} must be ${accepted}, not ${show(value)}`);
+
+/**
+ * Copies the known options of an object; every getter runs once.
+ *
+ * @template {string} K
+ * @param {string} where What takes the options.
+ * @param {unknown} options
+ * @param {readonly K[]} known
+ * @returns {Partial<Record<K, any>>}
+ */
+function readOptions(where, options, known) {
+  if (typeof options !== 'object' || options === null) {
+    throw typeError(`the options of ${where}`, 'an object', options);
+  }
+  for (const key of Object.keys(options)) {
+    if (!known.includes(/** @type {K} */ (key))) {
+      throw new TypeError(`${where} has no option '${key}'; it takes ${known.join(', ')}`);
+    }
+  }
+  /** @type {Partial<Record<K, any>>} */
+  const copy = {};
+  for (const key of known) copy[key] = /** @type {any} */ (options)[key];
+  return copy;
+}
+
+/**
+ * @param {string} option
+ * @param {unknown} value
+ * @param {number} min
+ * @param {number} [max]
+ */
+function integer(option, value, min, max = MAX_INTEGER) {
+  const accepted = `an integer from ${min} to ${max === MAX_INTEGER ? '2^31-1' : max}`;
+  if (typeof value !== 'number') throw typeError(option, accepted, value);
+  if (!Number.isInteger(value) || value < min || value > max) throw rangeError(option, accepted, value);
+  return value;
+}
+
+/**
+ * A finite number in a range that `accepts` checks and `range` puts in words.
+ *
+ * @param {string} option
+ * @param {unknown} value
+ * @param {string} range
+ * @param {(value: number) => boolean} accepts
+ */
+function number(option, value, range, accepts) {
+  if (typeof value !== 'number') throw typeError(option, `a number ${range}`, value);
+  if (!Number.isFinite(value) || !accepts(value)) throw rangeError(option, `a number ${range}`, value);
+  return value;
+}
+
+/**
+ * A duration above 0, in milliseconds.
+ *
+ * @param {string} option
+ * @param {unknown} value
+ */
+function positiveDuration(option, value) {
+  const ms = anyDuration(option, value);
+  if (ms <= 0) throw rangeError(option, `${DURATION}, above 0`, value);
+  return ms;
+}
+
+/**
+ * A finite duration of either sign, in milliseconds.
+ *
+ * @param {string} option
+ * @param {unknown} value
+ */
+function anyDuration(option, value) {
+  if (typeof value !== 'number' && typeof value !== 'string') throw typeError(option, DURATION, value);
+  const ms = parseDuration(value);
+  if (!Number.isFinite(ms)) throw rangeError(option, DURATION, value);
+  return ms;
+}
+
+/**
+ * @param {string} option
+ * @param {unknown} value
+ * @param {string} fallback
+ * @returns {string}
+ */
+function name(option, value, fallback) {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'string') throw typeError(option, NAME, value);
+  if (value === '') throw rangeError(option, NAME, value);
+  return value;
+}
+
+/**
+ * @param {string} option
+ * @param {unknown} value
+ * @returns {any} A function or undefined.
+ */
+function callback(option, value) {
+  if (value !== undefined && typeof value !== 'function') throw typeError(option, 'a function', value);
+  return value;
+}
+
+/**
+ * @template {string} T
+ * @param {string} option
+ * @param {unknown} value
+ * @param {readonly T[]} choices
+ * @returns {T}
+ */
+function oneOf(option, value, choices) {
+  const accepted = `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`;
+  if (typeof value !== 'string') throw typeError(option, accepted, value);
+  const choice = choices.find((candidate) => candidate === value);
+  if (choice === undefined) throw rangeError(option, accepted, value);
+  return choice;
+}
+
+module.exports = {
+  anyDuration,
+  callback,
+  integer,
+  name,
+  number,
+  oneOf,
+  positiveDuration,
+  rangeError,
+  readOptions,
+  typeError,
+};

@@ -1,0 +1,164 @@
+'use strict';
+
+const { ResilienceContext, createContext, storage } = require('./context.js');
+const { afterCall } = require('./dispatch.js');
+const { PipelineDisposedError } = require('./errors.js');
+const { Execution, OUTCOME, VALUE } = require('./execution.js');
+const { typeError } = require('./options.js');
+const { OutcomeFailure } = require('./outcome.js');
+const { Segment } = require('./segment.js');
+
+/** @typedef {import('./outcome.js').AnyOutcome} AnyOutcome */
+/** @typedef {import('./execution.js').Callback} Callback */
+
+/**
+ * What runs its inside more than once, or replaces its outcome.
+ *
+ * @typedef {object} Combinator
+ * @property {string} name
+ * @property {object} view What `getStrategy` returns.
+ * @property {(next: (context: ResilienceContext) => Promise<AnyOutcome>, context: ResilienceContext)
+ *   => Promise<AnyOutcome>} execute
+ */
+
+/** @typedef {Segment | Combinator} Stage */
+
+class ResiliencePipeline {
+  /** Outermost first. @type {readonly Stage[]} */
+  #stages;
+  /** @type {Segment | undefined} */
+  #onlySegment;
+  #simple;
+  #views;
+  #ambient;
+  #telemetry;
+  #disposed = false;
+
+  /**
+   * @param {readonly Stage[]} stages
+   * @param {Map<string, object>} views
+   * @param {boolean} ambient
+   * @param {import('./telemetry.js').Telemetry} telemetry
+   */
+  constructor(stages, views, ambient, telemetry) {
+    this.#stages = stages;
+    const [first] = stages;
+    this.#onlySegment = first instanceof Segment ? first : undefined;
+    this.#simple = stages.length === 0 || (stages.length === 1 && this.#onlySegment !== undefined);
+    this.#views = views;
+    this.#ambient = ambient;
+    this.#telemetry = telemetry;
+  }
+
+  get name() {
+    return this.#telemetry.pipelineName;
+  }
+
+  /**
+   * @param {Callback} callback
+   * @param {import('../index.js').ExecuteOptions} [options]
+   */
+  execute(callback, options) {
+    return this.#start(callback, options, VALUE);
+  }
+
+  /**
+   * @param {Callback} callback
+   * @param {import('../index.js').ExecuteOptions} [options]
+   */
+  settle(callback, options) {
+    return this.#start(callback, options, OUTCOME);
+  }
+
+  /** @param {string} name */
+  getStrategy(name) {
+    if (typeof name !== 'string') throw typeError('the name of a strategy', 'a string', name);
+    return this.#views.get(name);
+  }
+
+  dispose() {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const stage of this.#stages) {
+      if (stage instanceof Segment) stage.dispose();
+    }
+    afterCall();
+  }
+
+  [Symbol.dispose]() {
+    this.dispose();
+  }
+
+  /**
+   * @param {Callback} callback
+   * @param {import('../index.js').ExecuteOptions | undefined} options
+   * @param {0 | 1} form
+   */
+  #start(callback, options, form) {
+    let context;
+    try {
+      if (typeof callback !== 'function') throw typeError('the callback of an execution', 'a function', callback);
+      if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
+      context = createContext(options, this.#ambient);
+    } catch (error) {
+      return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : Promise.reject(error);
+    }
+    const ambient = this.#ambient;
+    const execution = this.#simple
+      ? new Execution(this.#onlySegment, context, callback, ambient, false, form)
+      : new Execution(undefined, context, () => this.#run(0, context, callback), false, true, form);
+    if (this.#telemetry.hearsExecutions()) this.#tell(execution);
+    return execution.start();
+  }
+
+  /** @param {Execution} execution */
+  #tell(execution) {
+    const { context } = execution;
+    const telemetry = this.#telemetry;
+    const started = performance.now();
+    telemetry.emit('PipelineExecuting', undefined, context, { context });
+    execution.onSettled = (ok) => {
+      const duration = performance.now() - started;
+      telemetry.emit('PipelineExecuted', undefined, context, { context, duration, ok });
+    };
+  }
+
+  /**
+   * Runs the stages from `index` on.
+   *
+   * @param {number} index
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @returns {Promise<AnyOutcome>}
+   */
+  #run(index, context, callback) {
+    const stage = this.#stages[index];
+    if (stage !== undefined && !(stage instanceof Segment)) return this.#combine(stage, index, context, callback);
+    const nested = index + 1 < this.#stages.length;
+    const inside = nested
+      ? (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback)
+      : callback;
+    const own = new ResilienceContext(context, undefined, context.operationKey);
+    return new Execution(stage, own, inside, this.#ambient && !nested, nested, OUTCOME).start();
+  }
+
+  /**
+   * @param {Combinator} combinator
+   * @param {number} index
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @returns {Promise<AnyOutcome>}
+   */
+  async #combine(combinator, index, context, callback) {
+    const next = (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback);
+    try {
+      return this.#ambient
+        ? await storage.run(context, () => combinator.execute(next, context))
+        : await combinator.execute(next, context);
+    } catch (error) {
+      return new OutcomeFailure(error);
+    }
+  }
+}
+
+module.exports = { ResiliencePipeline };

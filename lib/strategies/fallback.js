@@ -1,0 +1,61 @@
+'use strict';
+
+const { ResilienceContext } = require('../context.js');
+const { callback, name: readName, readOptions } = require('../options.js');
+const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
+
+const OPTIONS = /** @type {const} */ (['fallbackValue', 'fallbackAction', 'shouldHandle', 'onFallback', 'name']);
+
+/**
+ * Replaces a failure by a substitute.
+ *
+ * @param {unknown} options `FallbackOptions`.
+ * @returns {import('../builder.js').Strategy}
+ */
+function fallbackStrategy(options) {
+  const { fallbackValue, fallbackAction, shouldHandle, onFallback, name } = readOptions(
+    'addFallback',
+    options,
+    OPTIONS,
+  );
+  const hasValue = Object.hasOwn(/** @type {object} */ (options), 'fallbackValue');
+  if (hasValue === (fallbackAction !== undefined)) {
+    throw new TypeError('addFallback takes either fallbackValue or fallbackAction, and exactly one of them');
+  }
+  callback('fallbackAction', fallbackAction);
+  callback('shouldHandle', shouldHandle);
+  callback('onFallback', onFallback);
+  const strategyName = readName('name', name, 'Fallback');
+  return {
+    combinator: (telemetry) => ({
+      name: strategyName,
+      view: { name: strategyName },
+      async execute(next, context) {
+        const outcome = await next(context);
+        const args = { outcome, context };
+        if (shouldHandle === undefined) {
+          // An abort is the caller's will and no failure of what is inside.
+          if (outcome.ok || ResilienceContext.isAborted(context)) return outcome;
+        } else {
+          try {
+            if (!(await shouldHandle(args))) return outcome;
+          } catch (error) {
+            telemetry.reportError(strategyName, 'shouldHandle', error, context);
+            return outcome;
+          }
+          if (ResilienceContext.isAborted(context)) return outcome;
+        }
+        telemetry.emit('OnFallback', strategyName, context, args);
+        telemetry.notify(strategyName, 'onFallback', onFallback, args);
+        if (fallbackAction === undefined) return new OutcomeSuccess(fallbackValue);
+        try {
+          return new OutcomeSuccess(await fallbackAction(args));
+        } catch (error) {
+          return new OutcomeFailure(error);
+        }
+      },
+    }),
+  };
+}
+
+module.exports = { fallbackStrategy };

@@ -1,0 +1,49 @@
+'use strict';
+
+const { anyDuration, callback, name: readName, positiveDuration, readOptions } = require('../options.js');
+
+const OPTIONS = /** @type {const} */ (['timeout', 'timeoutGenerator', 'onTimeout', 'name']);
+
+/**
+ * Ends an execution that takes longer than its timeout.
+ *
+ * @param {unknown} options A duration or `TimeoutOptions`.
+ * @returns {import('../builder.js').Strategy}
+ */
+function timeoutStrategy(options) {
+  const given = typeof options === 'object' ? options : { timeout: options };
+  const { timeout, timeoutGenerator, onTimeout, name } = readOptions('addTimeout', given, OPTIONS);
+  if ((timeout === undefined) === (timeoutGenerator === undefined)) {
+    throw new TypeError('addTimeout takes either timeout or timeoutGenerator, and exactly one of them');
+  }
+  callback('onTimeout', onTimeout);
+  callback('timeoutGenerator', timeoutGenerator);
+  const strategyName = readName('name', name, 'Timeout');
+  const timeoutMs = timeoutGenerator === undefined ? positiveDuration('timeout', timeout) : Infinity;
+  const check = (/** @type {unknown} */ value) => anyDuration('the result of timeoutGenerator', value);
+  const generate = (/** @type {any} */ context) => {
+    const value = timeoutGenerator({ context });
+    return typeof value?.then === 'function' ? Promise.resolve(value).then(check) : check(value);
+  };
+  return {
+    gate: () => {
+      const gate = {
+        name: strategyName,
+        timeoutMs,
+        abandoned: 0,
+        onTimeout,
+        parameter: timeoutGenerator === undefined ? undefined : generate,
+        addTo: (/** @type {any} */ builder) => builder.addTimeout(timeoutMs),
+        view: {
+          name: strategyName,
+          get abandoned() {
+            return gate.abandoned;
+          },
+        },
+      };
+      return gate;
+    },
+  };
+}
+
+module.exports = { timeoutStrategy };

@@ -1,0 +1,112 @@
+'use strict';
+
+const { channel } = require('node:diagnostics_channel');
+
+/** @typedef {import('../index.js').TelemetrySeverity} Severity */
+
+/** @type {Record<import('../index.js').TelemetryEventName, Severity>} */
+const SEVERITIES = {
+  PipelineExecuting: 'debug',
+  PipelineExecuted: 'information',
+  OnTimeout: 'error',
+  OnFallback: 'warning',
+  OnRateLimiterRejected: 'error',
+  OnLimitChanged: 'information',
+  CallbackError: 'error',
+};
+
+/** One event by name, kept here because `diagnostics_channel` holds its channels weakly. */
+const EVENTS = Object.fromEntries(
+  Object.entries(SEVERITIES).map(([name, severity]) => [
+    name,
+    { name, severity, channel: channel(`ylcnfrht.resilience.${name}`) },
+  ]),
+);
+
+const { PipelineExecuting, PipelineExecuted } = EVENTS;
+
+/** The events of one pipeline, for its listener and for `diagnostics_channel`. */
+class Telemetry {
+  /**
+   * @param {string | undefined} pipelineName
+   * @param {((event: any) => void) | undefined} listener
+   */
+  constructor(pipelineName, listener) {
+    this.pipelineName = pipelineName;
+    this.listener = listener;
+  }
+
+  /** Whether anyone hears when an execution begins or ends. */
+  hearsExecutions() {
+    return (
+      this.listener !== undefined ||
+      PipelineExecuting.channel.hasSubscribers ||
+      PipelineExecuted.channel.hasSubscribers
+    );
+  }
+
+  /**
+   * @param {import('../index.js').TelemetryEventName} eventName
+   * @param {string | undefined} strategyName
+   * @param {{ operationKey: string | undefined } | undefined} context
+   * @param {object} args
+   * @returns {boolean} Whether anyone heard it.
+   */
+  emit(eventName, strategyName, context, args) {
+    const { name, severity, channel } = EVENTS[eventName];
+    if (this.listener === undefined && !channel.hasSubscribers) return false;
+    const { pipelineName } = this;
+    const event = { name, severity, pipelineName, strategyName, operationKey: context?.operationKey, args };
+    channel.publish(event);
+    if (this.listener !== undefined) {
+      try {
+        this.listener(event);
+      } catch (error) {
+        process.emitWarning(asError(error));
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Reports that a user's callback threw. It costs no permit and no outcome, but it must be seen: without a
+   * telemetry subscriber it becomes a process warning.
+   *
+   * @param {string | undefined} strategyName
+   * @param {string} callback The option's name.
+   * @param {unknown} error
+   * @param {{ operationKey: string | undefined }} [context]
+   */
+  reportError(strategyName, callback, error, context) {
+    const heard = this.emit('CallbackError', strategyName, context, { callback, error });
+    if (!heard) process.emitWarning(asError(error));
+  }
+
+  /**
+   * Calls an `on*` callback. It is not awaited, and its failure is reported.
+   *
+   * @param {string} strategyName
+   * @param {string} option
+   * @param {((args: any) => unknown) | undefined} callback
+   * @param {object & { context?: any }} args
+   */
+  notify(strategyName, option, callback, args) {
+    if (callback === undefined) return;
+    const report = (/** @type {unknown} */ error) => this.reportError(strategyName, option, error, args.context);
+    try {
+      const result = callback(args);
+      if (typeof result === 'object' && result !== null && 'then' in result) {
+        Promise.resolve(result).then(undefined, report);
+      }
+    } catch (error) {
+      report(error);
+    }
+  }
+}
+
+/** @param {unknown} error */
+function asError(error) {
+  return error instanceof Error ? error : new Error(`a callback threw ${String(error)}`);
+}
+
+module.exports = { Telemetry };

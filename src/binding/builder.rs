@@ -1,0 +1,96 @@
+//! Collects the gates of one segment. `lib/options.js` has validated every number.
+
+use napi::bindgen_prelude::Either3;
+use napi::{Error, Result, Status};
+use napi_derive::napi;
+
+use super::algorithm::{Aimd, Gradient2, Vegas};
+use super::thread::Thread;
+use crate::core::algorithm::Algorithm;
+use crate::core::gate::Gate;
+use crate::core::gate::adaptive::Adaptive;
+use crate::core::gate::concurrency::Concurrency;
+use crate::core::gate::deadline::Deadline;
+use crate::core::queue::Overflow;
+
+/// Builds segments: runs of adjacent gates, outermost first.
+#[napi]
+#[derive(Default)]
+pub struct ResiliencePipelineBuilder {
+    gates: Vec<Gate>,
+}
+
+#[napi]
+impl ResiliencePipelineBuilder {
+    /// No gates yet.
+    #[napi(constructor, catch_unwind)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a fixed concurrency limiter. `overflow` is 0 for reject-new, 1 for drop-oldest, 2 for
+    /// drop-lowest-priority.
+    #[napi(catch_unwind)]
+    pub fn add_concurrency_limiter(
+        &mut self,
+        permit_limit: u32,
+        queue_limit: u32,
+        queue_timeout_ms: f64,
+        overflow: u32,
+    ) {
+        self.gates.push(Gate::Concurrency(permits(permit_limit, queue_limit, queue_timeout_ms, overflow)));
+    }
+
+    /// Adds an adaptive concurrency limiter. Without an algorithm its samples go to JavaScript.
+    #[napi(catch_unwind)]
+    pub fn add_adaptive_concurrency_limiter(
+        &mut self,
+        algorithm: Option<Either3<&Gradient2, &Vegas, &Aimd>>,
+        initial_limit: u32,
+        min_limit: u32,
+        max_limit: u32,
+        queue_limit: u32,
+        queue_timeout_ms: f64,
+    ) {
+        let algorithm = match algorithm {
+            None => Algorithm::Outside,
+            Some(Either3::A(algorithm)) => Algorithm::Gradient2(algorithm.state.fresh()),
+            Some(Either3::B(algorithm)) => Algorithm::Vegas(algorithm.state.fresh()),
+            Some(Either3::C(algorithm)) => Algorithm::Aimd(algorithm.state.clone()),
+        };
+        let permits = permits(initial_limit, queue_limit, queue_timeout_ms, 0);
+        self.gates.push(Gate::Adaptive(Adaptive::new(permits, algorithm, min_limit, max_limit)));
+    }
+
+    /// Adds a timeout; infinite if each execution states its own.
+    #[napi(catch_unwind)]
+    pub fn add_timeout(&mut self, timeout_ms: f64) {
+        self.gates.push(Gate::Deadline(Deadline { timeout_ms }));
+    }
+
+    /// Compiles the gates into a segment of `thread` and returns its key.
+    ///
+    /// # Errors
+    ///
+    /// With no gates, or too many.
+    #[napi(catch_unwind)]
+    pub fn build(&mut self, thread: &Thread) -> Result<f64> {
+        let gates = std::mem::take(&mut self.gates);
+        let segment =
+            thread.handle.call(|state| state.engine.add_segment(gates).map(crate::core::slab::Key::to_f64));
+        if segment.is_nan() {
+            return Err(Error::new(Status::GenericFailure, thread.handle.fault()));
+        }
+        Ok(segment)
+    }
+}
+
+fn permits(limit: u32, queue_limit: u32, queue_timeout_ms: f64, overflow: u32) -> Concurrency {
+    let overflow = match overflow {
+        0 => Overflow::RejectNew,
+        1 => Overflow::DropOldest,
+        _ => Overflow::DropLowestPriority,
+    };
+    Concurrency::new(limit, queue_limit as usize, queue_timeout_ms, overflow)
+}

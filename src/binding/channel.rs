@@ -1,0 +1,136 @@
+//! The array of doubles that JavaScript owns and both sides read and write without a crossing.
+//!
+//! A header of [`HEADER`] numbers, then a ring of [`RECORDS`] effects of [`RECORD`] numbers each. Both counters
+//! of the ring only grow. `lib/native.js` has the same layout, and a test compares the two.
+
+use napi::bindgen_prelude::Float64Array;
+
+use crate::core::clock::Nanos;
+use crate::core::effect::{Effect, Reason, Refusal};
+use crate::core::engine::Engine;
+use crate::core::slab::Key;
+
+/// By JavaScript: the fake clock in milliseconds, or NaN for the machine's.
+const CLOCK_OVERRIDE: usize = 0;
+/// By JavaScript: effects read.
+const READ: usize = 1;
+/// By Rust: effects written.
+const WRITTEN: usize = 2;
+/// By Rust: effects that found no room in the ring.
+const BACKLOG: usize = 3;
+/// By Rust: the millisecond of the machine's clock at which `tick` has work, infinite for never.
+const WAKE: usize = 4;
+/// By Rust: the machine's clock in milliseconds.
+const CLOCK: usize = 5;
+/// By Rust: executions that held a permit when the last newcomer was refused.
+const ACTIVE: usize = 6;
+/// By Rust: executions that waited at that moment.
+const QUEUED: usize = 7;
+const HEADER: usize = 8;
+const RECORD: usize = 10;
+const RECORDS: usize = 128;
+
+/// The numbers that the array must hold.
+pub const LENGTH: usize = HEADER + RECORDS * RECORD;
+
+/// The shared array.
+pub struct Channel(Float64Array);
+
+impl Channel {
+    /// `None` if the array has not exactly [`LENGTH`] numbers.
+    pub fn new(array: Float64Array) -> Option<Self> {
+        (array.len() == LENGTH).then_some(Self(array))
+    }
+
+    /// The fake clock's time, if one is in use.
+    pub fn clock_override(&mut self) -> Option<Nanos> {
+        let ms = self.slots()[CLOCK_OVERRIDE];
+        (!ms.is_nan()).then(|| Nanos::from_ms(ms))
+    }
+
+    /// Leaves the counts of a refusal.
+    pub fn refuse(&mut self, refusal: Refusal) {
+        let slots = self.slots();
+        slots[ACTIVE] = f64::from(refusal.active);
+        slots[QUEUED] = count(refusal.queued);
+    }
+
+    /// Leaves the state after a call: the clock, the next deadline, and as many effects as there is room for.
+    pub fn publish(&mut self, now: Nanos, engine: &mut Engine) {
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
+        let wake = engine.next_tick().map_or(f64::INFINITY, |tick| tick as f64);
+        let effects = engine.effects();
+        let slots = self.slots();
+        slots[CLOCK] = now.as_ms();
+        slots[WAKE] = wake;
+        if effects.is_empty() {
+            return;
+        }
+        let unread = index(slots[WRITTEN] - slots[READ]);
+        let taken = effects.len().min(RECORDS - unread);
+        for effect in effects.drain(..taken) {
+            let start = HEADER + index(slots[WRITTEN]) % RECORDS * RECORD;
+            slots[start..start + RECORD].copy_from_slice(&record(effect));
+            slots[WRITTEN] += 1.0;
+        }
+        slots[BACKLOG] = count(effects.len());
+    }
+
+    #[expect(unsafe_code, reason = "an array shared with JavaScript cannot be borrowed safely")]
+    fn slots(&mut self) -> &mut [f64] {
+        // SAFETY: `lib/native.js` makes the array for this use alone, keeps it private and never detaches it;
+        // `self.0` holds a reference, so it outlives this borrow. JavaScript runs on this same thread, and no
+        // borrow lasts into JavaScript. `new` has checked the length.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+/// An effect as numbers: its kind, its subject (ticket, segment or timer), its gate, and what belongs to it.
+fn record(effect: Effect) -> [f64; RECORD] {
+    let mut record = [0.0; RECORD];
+    let mut set = |kind: f64, subject: Key, gate: usize, rest: &[f64]| {
+        record[0] = kind;
+        record[1] = subject.to_f64();
+        record[2] = count(gate);
+        record[3..3 + rest.len()].copy_from_slice(rest);
+    };
+    match effect {
+        Effect::Admitted { ticket } => set(1.0, ticket, 0, &[]),
+        Effect::Rejected { ticket, refusal: Refusal { gate, reason, active, queued } } => {
+            set(2.0, ticket, gate, &[reason_code(reason), f64::from(active), count(queued)]);
+        }
+        Effect::TimedOut { ticket, gate } => set(3.0, ticket, gate, &[]),
+        Effect::LimitChanged { segment, gate, old, new, sample } => {
+            let (inflight, dropped) = (f64::from(sample.inflight), f64::from(u8::from(sample.dropped)));
+            let rest = [sample.rtt_ms, inflight, dropped, sample.limit, f64::from(old), f64::from(new)];
+            set(4.0, segment, gate, &rest);
+        }
+        Effect::Sampled { segment, gate, sample, admitted } => {
+            let (inflight, dropped) = (f64::from(sample.inflight), f64::from(u8::from(sample.dropped)));
+            set(5.0, segment, gate, &[sample.rtt_ms, inflight, dropped, sample.limit, admitted.as_ms()]);
+        }
+        Effect::Armed { timer, delay_ms } => set(6.0, timer, 0, &[delay_ms]),
+        Effect::Disarmed { timer } => set(7.0, timer, 0, &[]),
+    }
+    record
+}
+
+/// A reason as JavaScript knows it: an index into its list of reasons, from 1.
+pub const fn reason_code(reason: Reason) -> f64 {
+    match reason {
+        Reason::Full => 1.0,
+        Reason::QueueTimeout => 2.0,
+        Reason::Dropped => 3.0,
+        Reason::Disposed => 4.0,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of things in memory fit 53 bits")]
+const fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counters that this module writes")]
+const fn index(number: f64) -> usize {
+    number as usize
+}

@@ -1,0 +1,153 @@
+//! The closures that executions call. Only doubles cross; an answer of NaN is a failure, told by `fault`.
+
+use napi::bindgen_prelude::{FunctionCallContext, Object};
+use napi::{Env, Result};
+use thiserror::Error as ThisError;
+
+use super::channel::reason_code;
+use super::thread::{Handle, State};
+use crate::core::algorithm::Sample;
+use crate::core::clock::Nanos;
+use crate::core::error::Error;
+use crate::core::outcome::Outcomes;
+use crate::core::segment::Entry;
+use crate::core::slab::Key;
+
+/// Makes the closures of one thread.
+pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
+    let mut hot = Object::new(env)?;
+    add(env, &mut hot, handle, "enter", enter)?;
+    add(env, &mut hot, handle, "exit", exit)?;
+    add(env, &mut hot, handle, "mark", mark)?;
+    add(env, &mut hot, handle, "tick", tick)?;
+    add(env, &mut hot, handle, "expire", expire)?;
+    add(env, &mut hot, handle, "applyLimit", apply_limit)?;
+    add(env, &mut hot, handle, "drain", |_, _| Ok(0.0))?;
+    add(env, &mut hot, handle, "dispose", dispose)?;
+    add(env, &mut hot, handle, "remove", remove)?;
+    let teller = handle.clone();
+    hot.set("fault", env.create_function_from_closure::<(), _, _>("fault", move |_| Ok(teller.fault()))?)?;
+    for (name, read) in [("limit", limit as Read), ("inflight", inflight), ("queued", queued)] {
+        let reader = handle.clone();
+        let closure = env.create_function_from_closure::<(f64, f64), _, _>(name, move |context| {
+            let (segment, gate) = (key(&context, 0)?, index(&context, 1)?);
+            Ok(reader.read(|state| read(state, segment, gate)).unwrap_or(f64::NAN))
+        })?;
+        hot.set(name, closure)?;
+    }
+    Ok(hot)
+}
+
+type Read = fn(&State, Key, usize) -> f64;
+type Answer = std::result::Result<f64, Fault>;
+type Work = fn(&mut State, &FunctionCallContext) -> Answer;
+
+/// Why a closure failed.
+#[derive(Debug, ThisError)]
+enum Fault {
+    #[error(transparent)]
+    Core(#[from] Error),
+    #[error(transparent)]
+    Argument(#[from] napi::Error),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
+fn add(env: &Env, hot: &mut Object, handle: &Handle, name: &str, work: Work) -> Result<()> {
+    let handle = handle.clone();
+    let closure = env.create_function_from_closure::<(), f64, _>(name, move |context| {
+        Ok(handle.call(|state| work(state, &context)))
+    })?;
+    hot.set(name, closure)
+}
+
+fn number(context: &FunctionCallContext, position: usize) -> Result<f64> {
+    context.get::<f64>(position)
+}
+
+fn key(context: &FunctionCallContext, position: usize) -> Result<Key> {
+    number(context, position).map(Key::from_f64)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+fn index(context: &FunctionCallContext, position: usize) -> Result<usize> {
+    number(context, position).map(|number| number as usize)
+}
+
+/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, or minus the reason of a refusal (a
+/// small integer). A parameter of NaN is none.
+fn enter(state: &mut State, context: &FunctionCallContext) -> Answer {
+    let parameter = number(context, 1)?;
+    Ok(match state.engine.enter(key(context, 0)?, (!parameter.is_nan()).then_some(parameter))? {
+        Entry::Running(ticket) => ticket.to_f64(),
+        Entry::Waiting(ticket) => -ticket.to_f64(),
+        Entry::Refused(refusal) => {
+            state.channel.refuse(refusal);
+            -reason_code(refusal.reason)
+        }
+    })
+}
+
+/// `exit(ticket, outcomes)`: two bits a gate, see [`Outcomes`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+fn exit(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.exit(key(context, 0)?, Outcomes(number(context, 1)? as u32))?;
+    Ok(0.0)
+}
+
+/// `mark(ticket, keepDeadlines)`: the first byte of the answer has left.
+fn mark(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.mark(key(context, 0)?, number(context, 1)? != 0.0)?;
+    Ok(0.0)
+}
+
+/// `tick()`: fires what is due in the wheel.
+#[expect(clippy::unnecessary_wraps, reason = "all closures have one type")]
+fn tick(state: &mut State, _: &FunctionCallContext) -> Answer {
+    state.engine.tick();
+    Ok(0.0)
+}
+
+/// `expire(timer)`: an outside timer has fired.
+fn expire(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.expire(key(context, 0)?);
+    Ok(0.0)
+}
+
+/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, admitted)`: an outside algorithm's answer.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
+    let sample = Sample {
+        rtt_ms: number(context, 3)?,
+        inflight: number(context, 4)? as u32,
+        dropped: number(context, 5)? != 0.0,
+        limit: number(context, 6)?,
+    };
+    let (segment, gate, next) = (key(context, 0)?, index(context, 1)?, number(context, 2)?);
+    state.engine.apply_limit(segment, gate, next, sample, Nanos::from_ms(number(context, 7)?))?;
+    Ok(0.0)
+}
+
+/// `dispose(segment)`: turns the waiters away and disarms the deadlines.
+fn dispose(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.dispose(key(context, 0)?)?;
+    Ok(0.0)
+}
+
+/// `remove(segment)`: no execution will use it again.
+fn remove(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.remove_segment(key(context, 0)?);
+    Ok(0.0)
+}
+
+fn limit(state: &State, segment: Key, gate: usize) -> f64 {
+    state.engine.permits(segment, gate).map_or(0.0, |permits| f64::from(permits.limit()))
+}
+
+fn inflight(state: &State, segment: Key, gate: usize) -> f64 {
+    state.engine.permits(segment, gate).map_or(0.0, |permits| f64::from(permits.in_flight()))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a queue's length fits 53 bits")]
+fn queued(state: &State, segment: Key, gate: usize) -> f64 {
+    state.engine.permits(segment, gate).map_or(0.0, |permits| permits.queued() as f64)
+}

@@ -1,0 +1,110 @@
+//! The engine of one JavaScript thread, with its clock and its channel.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use napi::bindgen_prelude::{Float64Array, Object};
+use napi::{Env, Error, Result, Status};
+use napi_derive::napi;
+
+use super::channel::{Channel, LENGTH};
+use super::guard::guard;
+use super::hot;
+use super::provider::AdaptiveLimitProvider;
+use crate::core::clock::MonotonicClock;
+use crate::core::engine::Engine;
+use crate::core::slab::Key;
+use crate::core::timers::Driver;
+
+/// What a call answers when it failed; the message is left in [`State::fault`].
+const FAULT: f64 = f64::NAN;
+
+/// What the closures of a thread share.
+pub struct State {
+    /// The engine.
+    pub engine: Engine,
+    /// The shared array.
+    pub channel: Channel,
+    clock: MonotonicClock,
+}
+
+/// A handle to the state of one thread, and the message of its last failure.
+#[derive(Clone)]
+pub struct Handle {
+    state: Rc<RefCell<State>>,
+    fault: Rc<RefCell<String>>,
+}
+
+impl Handle {
+    /// Runs `work` on the state at the present time, then publishes what it brought about. A failure or a panic
+    /// in it is an answer of NaN.
+    pub fn call<E: ToString>(&self, work: impl FnOnce(&mut State) -> std::result::Result<f64, E>) -> f64 {
+        let answer = guard(|| {
+            let mut state = self.state.try_borrow_mut().map_err(|error| error.to_string())?;
+            let real = state.clock.now();
+            match state.channel.clock_override() {
+                None => state.engine.at(real, Driver::Wheel),
+                Some(fake) => state.engine.at(fake, Driver::Outside),
+            }
+            let answer = work(&mut state).map_err(|error| error.to_string());
+            let State { engine, channel, .. } = &mut *state;
+            channel.publish(real, engine);
+            answer
+        });
+        match answer.and_then(|answer| answer) {
+            Ok(answer) => answer,
+            Err(message) => {
+                self.fault.replace(message);
+                FAULT
+            }
+        }
+    }
+
+    /// Reads the state; `None` when that fails.
+    pub fn read<T>(&self, read: impl FnOnce(&State) -> T) -> Option<T> {
+        guard(|| self.state.try_borrow().ok().map(|state| read(&state))).ok().flatten()
+    }
+
+    /// The message of the last failure.
+    pub fn fault(&self) -> String {
+        self.fault.borrow().clone()
+    }
+}
+
+/// The native side of one JavaScript thread.
+#[napi]
+pub struct Thread {
+    pub(super) handle: Handle,
+}
+
+#[napi]
+impl Thread {
+    /// A thread that talks through `channel`, an array made for this alone.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(channel: Float64Array) -> Result<Self> {
+        let channel = Channel::new(channel).ok_or_else(|| {
+            Error::new(Status::InvalidArg, format!("the channel must hold exactly {LENGTH} numbers"))
+        })?;
+        let state = State { engine: Engine::default(), channel, clock: MonotonicClock::start() };
+        let handle = Handle { state: Rc::new(RefCell::new(state)), fault: Rc::default() };
+        Ok(Self { handle })
+    }
+
+    /// The hot half: see the functions of [`hot`].
+    #[napi(catch_unwind, ts_return_type = "Hot")]
+    pub fn hot<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        hot::closures(env, &self.handle)
+    }
+
+    /// Lets `provider` read the limiter at `gate` of `segment`; false if it reads a limiter already.
+    #[napi(catch_unwind)]
+    pub fn attach(&self, provider: &mut AdaptiveLimitProvider, segment: f64, gate: u32) -> bool {
+        provider.attach(&self.handle, Key::from_f64(segment), gate as usize)
+    }
+
+    /// Executions that have entered a segment and not left it.
+    #[napi(getter, catch_unwind)]
+    pub fn open(&self) -> u32 {
+        self.handle.read(|state| u32::try_from(state.engine.open()).unwrap_or(u32::MAX)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,150 @@
+//! A limiter whose limit follows what its executions measure.
+//!
+//! Three guards keep the limit honest, whatever the algorithm:
+//!
+//! - An execution admitted before the last cut ran under the old, higher limit: it cannot cut again. One cut a
+//!   round trip, as in TCP.
+//! - While less than half the limit is in use, low latency proves nothing about more: the limit does not grow.
+//! - The result is clamped to `[min, max]`; one that is not finite is ignored.
+
+use super::concurrency::Concurrency;
+use crate::core::algorithm::{Algorithm, Sample};
+use crate::core::clock::Nanos;
+
+/// What a sample did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// The whole-number limit stands.
+    Same,
+    /// The whole-number limit moved.
+    Moved {
+        /// From here.
+        old: u32,
+        /// To here.
+        new: u32,
+    },
+    /// The algorithm is not in the core; its answer is awaited.
+    Pending,
+}
+
+/// Permits whose number an algorithm sets. Fractional inside, whole outside.
+#[derive(Debug)]
+pub struct Adaptive {
+    /// The permits and their waiters.
+    pub permits: Concurrency,
+    algorithm: Algorithm,
+    limit: f64,
+    min: f64,
+    max: f64,
+    last_cut: Option<Nanos>,
+}
+
+impl Adaptive {
+    /// A limiter that starts with the limit of `permits` and stays within `[min, max]`, which must hold it.
+    #[must_use]
+    pub fn new(permits: Concurrency, algorithm: Algorithm, min: u32, max: u32) -> Self {
+        let limit = f64::from(permits.limit());
+        Self { permits, algorithm, limit, min: f64::from(min), max: f64::from(max), last_cut: None }
+    }
+
+    /// The exact limit, fraction included.
+    #[must_use]
+    pub const fn exact_limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// Feeds the sample of an execution admitted at `admitted` to the algorithm.
+    pub fn observe(&mut self, sample: Sample, admitted: Nanos, now: Nanos) -> Observed {
+        let Some(next) = self.algorithm.on_sample(sample) else { return Observed::Pending };
+        self.apply(next, sample, admitted, now)
+    }
+
+    /// Takes an algorithm's answer to `sample`, within the guards.
+    pub fn apply(&mut self, next: f64, sample: Sample, admitted: Nanos, now: Nanos) -> Observed {
+        if !next.is_finite() {
+            return Observed::Same;
+        }
+        let next = next.clamp(self.min, self.max);
+        if next < self.limit {
+            // A cut from the future is one by another clock: a fake one has been installed or removed since.
+            if self.last_cut.is_some_and(|cut| admitted < cut && cut <= now) {
+                return Observed::Same;
+            }
+            self.last_cut = Some(now);
+        } else if f64::from(sample.inflight) * 2.0 < self.limit {
+            return Observed::Same;
+        }
+        self.limit = next;
+        let old = self.permits.limit();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a range of u32")]
+        let new = next as u32;
+        if new == old {
+            return Observed::Same;
+        }
+        self.permits.set_limit(new);
+        Observed::Moved { old, new }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::queue::Overflow;
+
+    fn limiter(initial: u32) -> Adaptive {
+        Adaptive::new(Concurrency::new(initial, 0, f64::INFINITY, Overflow::RejectNew), Algorithm::Outside, 2, 50)
+    }
+
+    fn sample(limiter: &Adaptive, inflight: u32) -> Sample {
+        Sample { rtt_ms: 1.0, inflight, dropped: false, limit: limiter.exact_limit() }
+    }
+
+    fn at(ms: u32) -> Nanos {
+        Nanos::from_ms(f64::from(ms))
+    }
+
+    #[test]
+    fn an_execution_admitted_before_the_last_cut_cannot_cut_again() {
+        let mut gate = limiter(20);
+        let sample = sample(&gate, 20);
+        assert_eq!(gate.apply(10.0, sample, at(0), at(100)), Observed::Moved { old: 20, new: 10 });
+        assert_eq!(gate.apply(5.0, sample, at(99), at(110)), Observed::Same);
+        assert_eq!(gate.apply(5.0, sample, at(100), at(120)), Observed::Moved { old: 10, new: 5 });
+    }
+
+    #[test]
+    fn an_execution_admitted_before_the_last_cut_may_raise_the_limit() {
+        let mut gate = limiter(20);
+        let sample = sample(&gate, 20);
+        gate.apply(10.0, sample, at(0), at(100));
+        assert_eq!(gate.apply(11.0, sample, at(50), at(110)), Observed::Moved { old: 10, new: 11 });
+    }
+
+    #[test]
+    fn the_limit_does_not_grow_while_less_than_half_is_in_use() {
+        let mut gate = limiter(20);
+        let (idle, half) = (sample(&gate, 9), sample(&gate, 10));
+        assert_eq!(gate.apply(30.0, idle, at(0), at(1)), Observed::Same);
+        assert_eq!(gate.apply(30.0, half, at(0), at(1)), Observed::Moved { old: 20, new: 30 });
+    }
+
+    #[test]
+    fn the_limit_stays_in_its_range_and_ignores_what_is_no_number() {
+        let mut gate = limiter(20);
+        let sample = sample(&gate, 50);
+        for nonsense in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(gate.apply(nonsense, sample, at(0), at(1)), Observed::Same);
+        }
+        assert_eq!(gate.apply(1e9, sample, at(0), at(1)), Observed::Moved { old: 20, new: 50 });
+        assert_eq!(gate.apply(-1e9, sample, at(0), at(1)), Observed::Moved { old: 50, new: 2 });
+    }
+
+    #[test]
+    fn a_fraction_moves_the_exact_limit_only() {
+        let mut gate = limiter(20);
+        let sample = sample(&gate, 20);
+        assert_eq!(gate.apply(20.9, sample, at(0), at(1)), Observed::Same);
+        assert!((gate.exact_limit() - 20.9).abs() < f64::EPSILON);
+        assert_eq!(gate.permits.limit(), 20);
+    }
+}

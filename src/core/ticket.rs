@@ -1,0 +1,65 @@
+//! One execution inside one segment.
+
+use super::clock::Nanos;
+use super::queue::Rank;
+use super::slab::Key;
+use super::timers::Timer;
+
+/// How many gates one segment holds at the most; a longer run of gates becomes several segments.
+pub const MAX_GATES: usize = 6;
+
+/// What an execution holds of a gate it has passed.
+#[derive(Clone, Copy, Debug)]
+pub enum Hold {
+    /// A permit, since this moment.
+    Permit(Nanos),
+    /// An armed deadline; `None` if there is none to watch or it was disarmed.
+    Deadline(Option<Timer>),
+}
+
+/// A place in the queue of a limiter.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// The place.
+    pub rank: Rank,
+    /// The queue timeout.
+    pub timer: Option<Timer>,
+}
+
+/// An execution's way through its segment. It holds the first `passed` gates; if `wait` is set, it queues at
+/// the one after them.
+#[derive(Debug)]
+pub struct Ticket {
+    /// The segment it is in.
+    pub segment: Key,
+    /// How many gates it has passed.
+    pub passed: usize,
+    /// What it holds of each.
+    pub holds: [Hold; MAX_GATES],
+    /// Its place in a queue.
+    pub wait: Option<Wait>,
+    /// When the first byte of its answer left, for executions that answer as a stream.
+    pub first_byte: Option<Nanos>,
+}
+
+impl Ticket {
+    /// A ticket before the first gate.
+    #[must_use]
+    pub const fn new(segment: Key) -> Self {
+        Self { segment, passed: 0, holds: [Hold::Deadline(None); MAX_GATES], wait: None, first_byte: None }
+    }
+
+    /// Notes that the next gate is passed.
+    pub const fn pass(&mut self, hold: Hold) {
+        self.holds[self.passed] = hold;
+        self.passed += 1;
+    }
+
+    /// Takes the armed deadlines out.
+    pub fn take_deadlines(&mut self) -> impl Iterator<Item = Timer> + '_ {
+        self.holds[..self.passed].iter_mut().filter_map(|hold| match hold {
+            Hold::Deadline(timer) => timer.take(),
+            Hold::Permit(_) => None,
+        })
+    }
+}

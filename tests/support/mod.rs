@@ -1,0 +1,4 @@
+//! What the simulated tests share.
+
+pub mod random;
+pub mod simulator;
