@@ -64,8 +64,8 @@ export declare class ResiliencePipelineBuilder {
 export declare class Thread {
   /** A thread that talks through `channel`, an array made for this alone. */
   constructor(channel: Float64Array)
-  /** The hot half: see the functions of [`hot`]. */
-  hot(): Hot
+  /** The functions of the hot half, typed in `lib/native.js`. */
+  hot(): object
   /** Lets `provider` read the limiter at `gate` of `segment`; false if it reads a limiter already. */
   attach(provider: AdaptiveLimitProvider, segment: number, gate: number): boolean
   /** Executions that have entered a segment and not left it. */

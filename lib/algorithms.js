@@ -4,7 +4,7 @@
 // them natively.
 
 const { binding } = require('./native.js');
-const { callback, number, readOptions } = require('./options.js');
+const { callback, immediate, number, readOptions } = require('./options.js');
 
 /** @typedef {{ rtt: number, inflight: number, dropped: boolean, limit: number }} Sample */
 
@@ -46,7 +46,8 @@ class Gradient2 {
 
   /** @param {Sample} sample */
   onSample({ rtt, inflight, dropped, limit }) {
-    return this.#native.sample(rtt, inflight, dropped, limit, Number(this.#options.queueSize(limit)));
+    const queue = immediate('queueSize', 'a number', this.#options.queueSize(limit));
+    return this.#native.sample(rtt, inflight, dropped, limit, Number(queue));
   }
 
   /** The native form; undefined if a part of it is JavaScript. */

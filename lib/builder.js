@@ -26,13 +26,13 @@ class ResiliencePipelineBuilder {
 
   /** @param {unknown} [options] */
   constructor(options = {}) {
-    const { name, context, telemetry } = readOptions('ResiliencePipelineBuilder', options, [
+    const { name, context = 'ambient', telemetry } = readOptions('ResiliencePipelineBuilder', options, [
       'name',
       'context',
       'telemetry',
     ]);
     this.#name = name === undefined ? undefined : readName('name', name, '');
-    this.#ambient = oneOf('context', context ?? 'ambient', ['ambient', 'explicit']) === 'ambient';
+    this.#ambient = oneOf('context', context, ['ambient', 'explicit']) === 'ambient';
     this.#listener = callback('telemetry', telemetry);
   }
 

@@ -28,6 +28,8 @@ class ResilienceContext {
   #controller;
   /** What an abort from above cancels. @type {{ cancel(reason: unknown): void } | undefined} */
   #execution;
+  /** Told of an abort before anyone else. @type {((reason: unknown) => void) | undefined} */
+  #onAbort;
   #aborted = false;
   /** @type {unknown} */
   #reason;
@@ -72,6 +74,7 @@ class ResilienceContext {
     return this.#controller.signal;
   }
 
+  /** @returns {Map<string, unknown>} */
   get properties() {
     if (this.#properties === undefined) {
       this.#properties = this.#parent === undefined ? new Map() : this.#parent.properties;
@@ -117,6 +120,30 @@ class ResilienceContext {
   }
 
   /**
+   * Lets `listener` know of an abort, before the user's code does.
+   *
+   * @param {ResilienceContext} context
+   * @param {(reason: unknown) => void} listener
+   */
+  static onAbort(context, listener) {
+    context.#onAbort = listener;
+  }
+
+  /**
+   * Visits the executions from `context` up to that of `root`, one of its ancestors or itself.
+   *
+   * @param {ResilienceContext} context
+   * @param {ResilienceContext} root
+   * @param {(execution: any) => void} visit
+   */
+  static visitExecutions(context, root, visit) {
+    for (let own = /** @type {ResilienceContext | undefined} */ (context); own !== undefined; own = own.#parent) {
+      if (own.#execution !== undefined) visit(own.#execution);
+      if (own === root) return;
+    }
+  }
+
+  /**
    * Ends the context's part in the tree: its execution has settled. Executions still under way below it go on
    * below its parent.
    *
@@ -149,6 +176,7 @@ class ResilienceContext {
     // Taken first: cancelling the execution detaches the context, which would hand its children on.
     const children = context.#firstChild === undefined ? [] : context.#takeChildren();
     const execution = context.#execution;
+    if (context.#onAbort !== undefined) context.#onAbort(reason);
     if (execution !== undefined) execution.cancel(reason);
     if (context.#controller !== undefined) context.#controller.abort(reason);
     for (const child of children) ResilienceContext.abort(child, reason);

@@ -228,6 +228,18 @@ class Execution {
   }
 
   /**
+   * The first byte of a streamed answer has left: its latency is known, and no deadline ends it any more.
+   *
+   * @param {boolean} keepDeadlines Whether the deadlines hold for the rest too.
+   */
+  mark(keepDeadlines) {
+    if (this.state === SETTLED || this.ticket === 0) return;
+    setClock();
+    hot.mark(this.ticket, keepDeadlines ? 1 : 0);
+    afterCall();
+  }
+
+  /**
    * The caller or an enclosing execution gave up. That of a timeout is a sign of overload, any other is none.
    *
    * @param {unknown} reason

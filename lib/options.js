@@ -136,6 +136,21 @@ function callback(option, value) {
 }
 
 /**
+ * What a callback answered that has to answer at once: a promise would only count as true, or as no number.
+ *
+ * @template T
+ * @param {string} option
+ * @param {string} accepted
+ * @param {T} answer
+ */
+function immediate(option, accepted, answer) {
+  if (typeof (/** @type {any} */ (answer)?.then) !== 'function') return answer;
+  // The error below stands for whatever becomes of it.
+  Promise.resolve(answer).then(undefined, () => {});
+  throw new TypeError(`the result of ${option} must be ${accepted}, not a promise`);
+}
+
+/**
  * @template {string} T
  * @param {string} option
  * @param {unknown} value
@@ -153,6 +168,7 @@ function oneOf(option, value, choices) {
 module.exports = {
   anyDuration,
   callback,
+  immediate,
   integer,
   name,
   number,

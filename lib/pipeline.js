@@ -23,7 +23,19 @@ const { Segment } = require('./segment.js');
 
 /** @typedef {Segment | Combinator} Stage */
 
+/**
+ * Prepares an execution that settles with an outcome, so that its context is known before it starts.
+ *
+ * @type {(pipeline: ResiliencePipeline, callback: Callback, options: import('../index.js').ExecuteOptions)
+ *   => Execution}
+ */
+let prepare;
+
 class ResiliencePipeline {
+  static {
+    prepare = (pipeline, callback, options) => pipeline.#prepare(callback, options, OUTCOME);
+  }
+
   /** Outermost first. @type {readonly Stage[]} */
   #stages;
   /** @type {Segment | undefined} */
@@ -95,20 +107,28 @@ class ResiliencePipeline {
    * @param {0 | 1} form
    */
   #start(callback, options, form) {
-    let context;
     try {
-      if (typeof callback !== 'function') throw typeError('the callback of an execution', 'a function', callback);
-      if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
-      context = createContext(options, this.#ambient);
+      return this.#prepare(callback, options, form).start();
     } catch (error) {
       return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : Promise.reject(error);
     }
+  }
+
+  /**
+   * @param {Callback} callback
+   * @param {import('../index.js').ExecuteOptions | undefined} options
+   * @param {0 | 1} form
+   */
+  #prepare(callback, options, form) {
+    if (typeof callback !== 'function') throw typeError('the callback of an execution', 'a function', callback);
+    if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
     const ambient = this.#ambient;
+    const context = createContext(options, ambient);
     const execution = this.#simple
       ? new Execution(this.#onlySegment, context, callback, ambient, false, form)
       : new Execution(undefined, context, () => this.#run(0, context, callback), false, true, form);
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
-    return execution.start();
+    return execution;
   }
 
   /** @param {Execution} execution */
@@ -161,4 +181,4 @@ class ResiliencePipeline {
   }
 }
 
-module.exports = { ResiliencePipeline };
+module.exports = { ResiliencePipeline, prepare: /** @type {typeof prepare} */ (prepare) };

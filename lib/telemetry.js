@@ -58,13 +58,7 @@ class Telemetry {
     const { pipelineName } = this;
     const event = { name, severity, pipelineName, strategyName, operationKey: context?.operationKey, args };
     channel.publish(event);
-    if (this.listener !== undefined) {
-      try {
-        this.listener(event);
-      } catch (error) {
-        process.emitWarning(asError(error));
-      }
-    }
+    if (this.listener !== undefined) call(this.listener, event, warn);
     return true;
   }
 
@@ -79,7 +73,7 @@ class Telemetry {
    */
   reportError(strategyName, callback, error, context) {
     const heard = this.emit('CallbackError', strategyName, context, { callback, error });
-    if (!heard) process.emitWarning(asError(error));
+    if (!heard) warn(error);
   }
 
   /**
@@ -88,25 +82,45 @@ class Telemetry {
    * @param {string} strategyName
    * @param {string} option
    * @param {((args: any) => unknown) | undefined} callback
-   * @param {object & { context?: any }} args
+   * @param {any} args
    */
   notify(strategyName, option, callback, args) {
     if (callback === undefined) return;
-    const report = (/** @type {unknown} */ error) => this.reportError(strategyName, option, error, args.context);
-    try {
-      const result = callback(args);
-      if (typeof result === 'object' && result !== null && 'then' in result) {
-        Promise.resolve(result).then(undefined, report);
-      }
-    } catch (error) {
-      report(error);
+    call(callback, args, (error) => this.reportError(strategyName, option, error, args.context));
+  }
+}
+
+/**
+ * Calls a user's function and awaits nothing: whatever it throws, now or later, goes to `report`.
+ *
+ * @param {(argument: any) => unknown} callback
+ * @param {object} argument
+ * @param {(error: unknown) => void} report
+ */
+function call(callback, argument, report) {
+  try {
+    const result = callback(argument);
+    if (typeof result === 'object' && result !== null && 'then' in result) {
+      Promise.resolve(result).then(undefined, report);
     }
+  } catch (error) {
+    report(error);
   }
 }
 
 /** @param {unknown} error */
+function warn(error) {
+  process.emitWarning(asError(error));
+}
+
+/** @param {unknown} error Anything, also what throws when it is turned into text, as a warning will be. */
 function asError(error) {
-  return error instanceof Error ? error : new Error(`a callback threw ${String(error)}`);
+  try {
+    const text = String(error);
+    return error instanceof Error ? error : new Error(`a callback threw ${text}`);
+  } catch {
+    return new Error('a callback threw something that has no text');
+  }
 }
 
 module.exports = { Telemetry };

@@ -2,7 +2,7 @@
 
 const { aimd, gradient2, isBuiltIn, vegas } = require('../algorithms.js');
 const { binding, thread } = require('../native.js');
-const { callback, integer, name: readName, readOptions, typeError } = require('../options.js');
+const { callback, immediate, integer, name: readName, readOptions, typeError } = require('../options.js');
 const { defaultShouldDrop } = require('../should-drop.js');
 const { liveCounts, readQueue } = require('./concurrency-limiter.js');
 
@@ -23,6 +23,8 @@ const DEFAULT_INITIAL_LIMIT = 20;
 const BY_NAME = { gradient2, vegas, aimd };
 const ALGORITHM = "'gradient2', 'vegas', 'aimd' or an object with onSample(sample)";
 
+/** @typedef {{ onSample(sample: import('../algorithms.js').Sample): number }} Algorithm */
+
 /** Users' own algorithms that serve a limiter: they have state, so one serves no other. */
 const taken = new WeakSet();
 
@@ -34,17 +36,23 @@ const taken = new WeakSet();
  */
 function adaptiveConcurrencyLimiterStrategy(options = {}) {
   const read = readOptions('addAdaptiveConcurrencyLimiter', options, OPTIONS);
-  const minLimit = integer('minLimit', read.minLimit ?? 1, 1);
-  const maxLimit = integer('maxLimit', read.maxLimit ?? Math.max(1000, minLimit), minLimit);
+  const { minLimit: min = 1, algorithm = 'gradient2' } = read;
+  const minLimit = integer('minLimit', min, 1);
+  const { maxLimit: max = Math.max(1000, minLimit) } = read;
+  const maxLimit = integer('maxLimit', max, minLimit);
   const initialLimit =
     read.initialLimit === undefined
       ? Math.min(Math.max(DEFAULT_INITIAL_LIMIT, minLimit), maxLimit)
       : integer('initialLimit', read.initialLimit, minLimit, maxLimit);
   const { queueLimit, queueTimeoutMs } = readQueue(read);
-  const makeAlgorithm = readAlgorithm(read.algorithm ?? 'gradient2');
-  const shouldDrop = callback('shouldDrop', read.shouldDrop) ?? defaultShouldDrop;
+  const makeAlgorithm = readAlgorithm(algorithm);
+  const ownShouldDrop = callback('shouldDrop', read.shouldDrop);
+  const shouldDrop =
+    ownShouldDrop === undefined
+      ? defaultShouldDrop
+      : (/** @type {any} */ args) => immediate('shouldDrop', 'a boolean', ownShouldDrop(args));
   const { limitProvider } = read;
-  if (limitProvider !== undefined && !(limitProvider instanceof binding.AdaptiveLimitProvider)) {
+  if (limitProvider !== undefined && !isProvider(limitProvider)) {
     throw typeError('limitProvider', 'an AdaptiveLimitProvider', limitProvider);
   }
   const onLimitChanged = callback('onLimitChanged', read.onLimitChanged);
@@ -92,9 +100,21 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
   };
 }
 
+/** Also false for what only looks like one, such as a proxy. @param {unknown} value */
+function isProvider(value) {
+  if (!(value instanceof binding.AdaptiveLimitProvider)) return false;
+  try {
+    return value.limit >= 0;
+  } catch {
+    return false;
+  }
+}
+
 /**
+ * What makes the algorithm of one limiter: in the core, or here.
+ *
  * @param {any} value
- * @returns {() => { native?: any, algorithm?: any }} Makes the algorithm of one limiter: in the core, or here.
+ * @returns {() => { native?: any, algorithm?: Algorithm }}
  */
 function readAlgorithm(value) {
   if (typeof value === 'string' && Object.hasOwn(BY_NAME, value)) {
@@ -113,7 +133,7 @@ function readAlgorithm(value) {
   return () => {
     if (taken.has(value)) throw new TypeError('algorithm serves another limiter already: make one for each');
     taken.add(value);
-    return { algorithm: value };
+    return { algorithm: { onSample: (sample) => immediate('onSample', 'a number', value.onSample(sample)) } };
   };
 }
 

@@ -1,7 +1,16 @@
 'use strict';
 
 const { hot } = require('../native.js');
-const { callback, integer, name: readName, oneOf, positiveDuration, readOptions, typeError } = require('../options.js');
+const {
+  callback,
+  immediate,
+  integer,
+  name: readName,
+  oneOf,
+  positiveDuration,
+  readOptions,
+  typeError,
+} = require('../options.js');
 
 const OPTIONS = /** @type {const} */ ([
   'permitLimit',
@@ -31,7 +40,8 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
   const read = readOptions('addConcurrencyLimiter', given, OPTIONS);
   const permitLimit = integer('permitLimit', read.permitLimit, 1);
   const { queueLimit, queueTimeoutMs } = readQueue(read);
-  const overflow = OVERFLOWS.indexOf(oneOf('overflow', read.overflow ?? 'reject-new', OVERFLOWS));
+  const { overflow: policy = 'reject-new' } = read;
+  const overflow = OVERFLOWS.indexOf(oneOf('overflow', policy, OVERFLOWS));
   const priority = callback('priority', read.priority);
   const onRejected = callback('onRejected', read.onRejected);
   const name = readName('name', read.name, 'ConcurrencyLimiter');
@@ -73,10 +83,12 @@ function readQueue({ queueLimit = 0, queueTimeout }) {
 
 /** @param {unknown} value */
 function checkPriority(value) {
-  if (typeof value !== 'number' || Number.isNaN(value)) {
-    throw typeError('the result of priority', 'a number other than NaN', value);
+  const accepted = 'a number other than NaN';
+  const priority = immediate('priority', accepted, value);
+  if (typeof priority !== 'number' || Number.isNaN(priority)) {
+    throw typeError('the result of priority', accepted, priority);
   }
-  return value;
+  return priority;
 }
 
 /** The counts of a native limiter, once it exists. */

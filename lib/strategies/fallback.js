@@ -18,7 +18,11 @@ function fallbackStrategy(options) {
     options,
     OPTIONS,
   );
-  const hasValue = Object.hasOwn(/** @type {object} */ (options), 'fallbackValue');
+  // The substitute may well be undefined: beside no action, naming the option is enough.
+  const hasValue =
+    fallbackAction === undefined
+      ? 'fallbackValue' in /** @type {object} */ (options)
+      : fallbackValue !== undefined;
   if (hasValue === (fallbackAction !== undefined)) {
     throw new TypeError('addFallback takes either fallbackValue or fallbackAction, and exactly one of them');
   }

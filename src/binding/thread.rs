@@ -90,8 +90,8 @@ impl Thread {
         Ok(Self { handle })
     }
 
-    /// The hot half: see the functions of [`hot`].
-    #[napi(catch_unwind, ts_return_type = "Hot")]
+    /// The functions of the hot half, typed in `lib/native.js`.
+    #[napi(catch_unwind, ts_return_type = "object")]
     pub fn hot<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         hot::closures(env, &self.handle)
     }
