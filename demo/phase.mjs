@@ -10,13 +10,14 @@ const POLL_MS = 20;
  * One phase: a server of its own, the load against it, and afterwards what the server still holds.
  * @param {string} mode
  * @param {{ rate: number, seconds: number, onProgress: (progress: object) => void }} options
- * @returns {Promise<{ mode: string, clients: any, server: any, series: any, problems: string[] }>}
+ * @returns {Promise<{ mode: string, elapsedMs: number, clients: any, server: any, series: any, problems: string[] }>}
  */
 export async function runPhase(mode, { rate, seconds, onProgress }) {
   const server = start('server.mjs', mode);
   const { port } = await server.message('listening');
   const load = start('load.mjs', String(port), String(rate), String(seconds));
   await load.message('started');
+  const startedAt = performance.now();
 
   const series = { limit: [], inflight: [], waitMs: [] };
   const latest = {};
@@ -34,10 +35,11 @@ export async function runPhase(mode, { rate, seconds, onProgress }) {
 
   const { result: clients } = await load.message('done');
   load.ended = true;
+  const elapsedMs = performance.now() - startedAt;
   const state = await settledState(server, mode);
   const endedByItself = mode === 'none' ? server.child.kill() : await closes(server);
   const problems = findProblems(mode, clients, state, endedByItself);
-  return { mode, clients, server: state, series, problems };
+  return { mode, elapsedMs, clients, server: state, series, problems };
 }
 
 /** @param {string[]} args */

@@ -1,6 +1,6 @@
 // The text of the result: a table, a plot of each phase, and what they show in words.
 import { plot } from './plot.mjs';
-import { clientTimeoutMs, fixed, overload, reportMs } from './settings.mjs';
+import { clientTimeoutMs, fixed, overload } from './settings.mjs';
 
 /** Fits a terminal of 100 columns. */
 const WIDTH = 98;
@@ -45,9 +45,9 @@ function table(phases, { capacity, seconds }) {
   return [line(COLUMNS), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
 }
 
-function plots({ mode, series }) {
+function plots({ mode, elapsedMs, series }) {
   return [
-    `${titles[mode]}, over ${((series.waitMs.length * reportMs) / 1000).toFixed(0)} s`,
+    `${titles[mode]}, over ${(elapsedMs / 1000).toFixed(0)} s`,
     ...(series.limit.length > 0 ? plot('  limit', series.limit, WIDTH) : []),
     ...plot('  in flight', series.inflight, WIDTH),
     ...plot('  latency, ms', series.waitMs, WIDTH),

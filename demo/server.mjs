@@ -32,7 +32,14 @@ const app = express();
 app.get('/healthz', (_req, res) => res.send('ok'));
 if (protection !== undefined) app.use(protection.middleware);
 app.get('/work', async (_req, res) => {
-  await dependency.call(getResilienceSignal());
+  const signal = getResilienceSignal();
+  try {
+    await dependency.call(signal);
+  } catch (error) {
+    // Past the deadline the client has its 504; or it has left. Nobody is there to be told.
+    if (signal?.aborted) return;
+    throw error;
+  }
   res.json({ done: true });
 });
 

@@ -1,0 +1,46 @@
+// The cases of execute.mjs: one uncontended execution each, with an empty callback or one that reads its signal.
+
+import { bulkhead, timeout, TimeoutStrategy, wrap } from 'cockatiel';
+
+import resilience from '../index.js';
+import { serve } from './harness.mjs';
+
+const empty = async () => {};
+const reading = async ({ signal }) => {
+  signal.aborted;
+};
+
+const limiter = (builder) => builder.addConcurrencyLimiter(10);
+const fixed = (builder) => builder.addConcurrencyLimiter(10).addTimeout('5s');
+const adaptive = (builder) => builder.addAdaptiveConcurrencyLimiter().addTimeout('5s');
+
+/** @param {'ambient' | 'explicit'} context */
+const ours =
+  (context, add, work = empty) =>
+  () => {
+    const pipeline = add(new resilience.ResiliencePipelineBuilder({ context })).build();
+    return () => pipeline.execute(work);
+  };
+
+const peer =
+  (policy, work = empty) =>
+  () =>
+  () =>
+    policy.execute(work);
+
+const peerBoth = wrap(bulkhead(10, 0), timeout(5000, TimeoutStrategy.Aggressive));
+
+serve({
+  'bare callback': () => empty,
+  'adaptive limiter + timeout, ambient': ours('ambient', adaptive),
+  'adaptive limiter + timeout, explicit': ours('explicit', adaptive),
+  'fixed limiter + timeout, ambient': ours('ambient', fixed),
+  'fixed limiter + timeout, explicit': ours('explicit', fixed),
+  'cockatiel wrap(bulkhead, timeout)': peer(peerBoth),
+  'adaptive limiter + timeout, ambient, signal': ours('ambient', adaptive, reading),
+  'adaptive limiter + timeout, explicit, signal': ours('explicit', adaptive, reading),
+  'cockatiel wrap(bulkhead, timeout), signal': peer(peerBoth, reading),
+  'fixed limiter, ambient': ours('ambient', limiter),
+  'fixed limiter, explicit': ours('explicit', limiter),
+  'cockatiel bulkhead': peer(bulkhead(10, 0)),
+});
