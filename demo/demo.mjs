@@ -24,7 +24,7 @@ export async function runDemo(seconds) {
   const phases = [];
   for (const mode of ['none', 'fixed', 'adaptive']) {
     const line = progressLine(titles[mode], seconds);
-    phases.push(await runPhase(mode, { rate, seconds, onProgress: line.show }));
+    phases.push({ mode, ...(await runPhase(mode, { rate, seconds, onProgress: line.show })) });
     line.end();
   }
   console.log(`\n${report(phases, { capacity, seconds })}`);

@@ -10,7 +10,7 @@ const POLL_MS = 20;
  * One phase: a server of its own, the load against it, and afterwards what the server still holds.
  * @param {string} mode
  * @param {{ rate: number, seconds: number, onProgress: (progress: object) => void }} options
- * @returns {Promise<{ mode: string, elapsedMs: number, clients: any, server: any, series: any, problems: string[] }>}
+ * @returns {Promise<{ elapsedMs: number, clients: any, server: any, series: any, problems: string[] }>}
  */
 export async function runPhase(mode, { rate, seconds, onProgress }) {
   const server = start('server.mjs', mode);
@@ -39,7 +39,7 @@ export async function runPhase(mode, { rate, seconds, onProgress }) {
   const state = await settledState(server, mode);
   const endedByItself = mode === 'none' ? server.child.kill() : await closes(server);
   const problems = findProblems(mode, clients, state, endedByItself);
-  return { mode, elapsedMs, clients, server: state, series, problems };
+  return { elapsedMs, clients, server: state, series, problems };
 }
 
 /** @param {string[]} args */

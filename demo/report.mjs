@@ -13,7 +13,7 @@ const COLUMNS = [
 export const titles = { none: 'unprotected', fixed: 'fixed limiter', adaptive: 'adaptive limiter' };
 
 /**
- * @param {any[]} phases results of runPhase
+ * @param {any[]} phases what runPhase returned, and the mode of each
  * @param {{ capacity: number, seconds: number }} run
  */
 export function report(phases, { capacity, seconds }) {
