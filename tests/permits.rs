@@ -85,7 +85,7 @@ fn a_high_priority_behind_a_hundred_low_ones_is_served_at_the_next_release() {
     let low: Vec<_> = (0..100).map(|_| wait(&mut engine, segment, 10.0)).collect();
     let high = wait(&mut engine, segment, 1.0);
     let mut served = running;
-    for next in [high].iter().chain(&low) {
+    for next in std::iter::once(&high).chain(&low) {
         succeed(&mut engine, served);
         assert_eq!(take(&mut engine), [Effect::Admitted { ticket: *next }]);
         served = *next;
@@ -100,7 +100,7 @@ fn a_limit_lowered_below_what_is_in_flight_admits_nobody_until_it_is_undercut() 
     let waiters: Vec<_> = (0..3).map(|_| wait(&mut engine, segment, 0.0)).collect();
 
     let sample = Sample { rtt_ms: 1.0, inflight: 4, dropped: true, limit: 4.0 };
-    engine.apply_limit(segment, 0, 2.0, sample, Nanos::default()).expect("an adaptive limiter");
+    engine.apply_limit(segment, 0, 2.0, sample, 0).expect("an adaptive limiter");
     assert_eq!(take(&mut engine), [Effect::LimitChanged { segment, gate: 0, old: 4, new: 2, sample }]);
 
     for (ticket, in_flight) in running[..2].iter().zip([3, 2]) {

@@ -115,7 +115,7 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn fires_what_a_sorted_map_would_in_the_same_order(steps in prop::collection::vec(step(), 1..60)) {

@@ -105,9 +105,9 @@ fn record(effect: Effect) -> [f64; RECORD] {
             let rest = [sample.rtt_ms, inflight, dropped, sample.limit, f64::from(old), f64::from(new)];
             set(4.0, segment, gate, &rest);
         }
-        Effect::Sampled { segment, gate, sample, admitted } => {
+        Effect::Sampled { segment, gate, sample, cuts } => {
             let (inflight, dropped) = (f64::from(sample.inflight), f64::from(u8::from(sample.dropped)));
-            set(5.0, segment, gate, &[sample.rtt_ms, inflight, dropped, sample.limit, admitted.as_ms()]);
+            set(5.0, segment, gate, &[sample.rtt_ms, inflight, dropped, sample.limit, f64::from(cuts)]);
         }
         Effect::Armed { timer, delay_ms } => set(6.0, timer, 0, &[delay_ms]),
         Effect::Disarmed { timer } => set(7.0, timer, 0, &[]),

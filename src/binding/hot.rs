@@ -7,7 +7,6 @@ use thiserror::Error as ThisError;
 use super::channel::reason_code;
 use super::thread::{Handle, State};
 use crate::core::algorithm::Sample;
-use crate::core::clock::Nanos;
 use crate::core::error::Error;
 use crate::core::outcome::Outcomes;
 use crate::core::segment::Entry;
@@ -113,7 +112,7 @@ fn expire(state: &mut State, context: &FunctionCallContext) -> Answer {
     Ok(0.0)
 }
 
-/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, admitted)`: an outside algorithm's answer.
+/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, cuts)`: an outside algorithm's answer.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
 fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
     let sample = Sample {
@@ -123,7 +122,7 @@ fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
         limit: number(context, 6)?,
     };
     let (segment, gate, next) = (key(context, 0)?, index(context, 1)?, number(context, 2)?);
-    state.engine.apply_limit(segment, gate, next, sample, Nanos::from_ms(number(context, 7)?))?;
+    state.engine.apply_limit(segment, gate, next, sample, number(context, 7)? as u32)?;
     Ok(0.0)
 }
 

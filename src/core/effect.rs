@@ -1,7 +1,6 @@
 //! What a call brought about besides its answer.
 
 use super::algorithm::Sample;
-use super::clock::Nanos;
 use super::slab::Key;
 
 /// Why a limiter turned an execution away.
@@ -74,8 +73,8 @@ pub enum Effect {
         gate: usize,
         /// The sample.
         sample: Sample,
-        /// When the sampled execution got its permit.
-        admitted: Nanos,
+        /// How often the limit had been cut when the sampled execution got its permit.
+        cuts: u32,
     },
     /// A deadline was handed to timers outside the core (see [`Driver`](super::timers::Driver)).
     Armed {

@@ -124,10 +124,10 @@ impl Engine {
         gate: usize,
         next: f64,
         sample: Sample,
-        admitted: Nanos,
+        cuts: u32,
     ) -> Result<(), Error> {
         let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
-        let answer = (next, sample, admitted);
+        let answer = (next, sample, cuts);
         gates.apply_limit(segment, gate, answer, &mut self.ledger).then_some(()).ok_or(Error::NotAdaptive(gate))
     }
 

@@ -115,7 +115,7 @@ impl Segment {
                             return Progress::Queued;
                         }
                         Some(Admission::Refused) => return Progress::Stopped(self.refusal(index, Reason::Full)),
-                        Some(Admission::Granted) | None => Hold::Permit(ledger.now),
+                        Some(Admission::Granted) | None => Hold::Permit { since: ledger.now, cuts: gate.cuts() },
                     }
                 }
             };
@@ -148,8 +148,8 @@ impl Segment {
         }
         for index in (0..ticket.passed).rev() {
             match ticket.holds[index] {
-                Hold::Permit(since) => {
-                    self.observe(ticket, index, since, outcomes.of(index), ledger);
+                Hold::Permit { since, cuts } => {
+                    self.observe(ticket, index, (since, cuts), outcomes.of(index), ledger);
                     if let Some(permits) = self.gates[index].permits_mut() {
                         permits.release();
                     }
@@ -162,7 +162,14 @@ impl Segment {
     }
 
     /// Feeds an adaptive limiter.
-    fn observe(&mut self, ticket: &Ticket, index: usize, since: Nanos, outcome: Outcome, ledger: &mut Ledger) {
+    fn observe(
+        &mut self,
+        ticket: &Ticket,
+        index: usize,
+        (since, cuts): (Nanos, u32),
+        outcome: Outcome,
+        ledger: &mut Ledger,
+    ) {
         let Gate::Adaptive(adaptive) = &mut self.gates[index] else { return };
         if outcome == Outcome::NoSample {
             return;
@@ -174,13 +181,13 @@ impl Segment {
             limit: adaptive.exact_limit(),
         };
         let segment = ticket.segment;
-        match adaptive.observe(sample, since, ledger.now) {
+        match adaptive.observe(sample, cuts) {
             Observed::Same => {}
             Observed::Moved { old, new } => {
                 ledger.effects.push(Effect::LimitChanged { segment, gate: index, old, new, sample });
             }
             Observed::Pending => {
-                ledger.effects.push(Effect::Sampled { segment, gate: index, sample, admitted: since });
+                ledger.effects.push(Effect::Sampled { segment, gate: index, sample, cuts });
             }
         }
     }
@@ -190,11 +197,11 @@ impl Segment {
         &mut self,
         id: Key,
         index: usize,
-        (next, sample, admitted): (f64, Sample, Nanos),
+        (next, sample, cuts): (f64, Sample, u32),
         ledger: &mut Ledger,
     ) -> bool {
         let Some(Gate::Adaptive(adaptive)) = self.gates.get_mut(index) else { return false };
-        if let Observed::Moved { old, new } = adaptive.apply(next, sample, admitted, ledger.now) {
+        if let Observed::Moved { old, new } = adaptive.apply(next, sample, cuts) {
             ledger.effects.push(Effect::LimitChanged { segment: id, gate: index, old, new, sample });
             self.admit_waiters(index, ledger);
         }
@@ -204,9 +211,10 @@ impl Segment {
     /// Hands the free permits of the limiter at `index` to its waiters.
     fn admit_waiters(&mut self, index: usize, ledger: &mut Ledger) {
         while let Some(key) = self.gates[index].permits_mut().and_then(Concurrency::next_waiter) {
+            let cuts = self.gates[index].cuts();
             let Some(ticket) = ledger.tickets.get_mut(key) else { continue };
             let timer = ticket.wait.take().and_then(|wait| wait.timer);
-            ticket.pass(Hold::Permit(ledger.now));
+            ticket.pass(Hold::Permit { since: ledger.now, cuts });
             if let Some(timer) = timer {
                 ledger.timers.disarm(timer, &mut ledger.effects);
             }
@@ -240,12 +248,10 @@ impl Segment {
             Alarm::QueueTimeout { ticket: key } => {
                 let Some(ticket) = ledger.tickets.get(key) else { return };
                 let (index, Some(wait)) = (ticket.passed, ticket.wait) else { return };
-                let refusal = self.refusal(index, Reason::QueueTimeout);
                 if let Some(permits) = self.gates[index].permits_mut() {
                     permits.abandon(wait.rank);
                 }
-                close(key, ledger);
-                ledger.effects.push(Effect::Rejected { ticket: key, refusal });
+                self.reject(key, index, Reason::QueueTimeout, ledger);
             }
         }
     }

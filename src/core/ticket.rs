@@ -11,8 +11,13 @@ pub const MAX_GATES: usize = 6;
 /// What an execution holds of a gate it has passed.
 #[derive(Clone, Copy, Debug)]
 pub enum Hold {
-    /// A permit, since this moment.
-    Permit(Nanos),
+    /// A permit.
+    Permit {
+        /// Since when.
+        since: Nanos,
+        /// How often the limiter had cut its limit by then.
+        cuts: u32,
+    },
     /// An armed deadline; `None` if there is none to watch or it was disarmed.
     Deadline(Option<Timer>),
 }
@@ -59,7 +64,7 @@ impl Ticket {
     pub fn take_deadlines(&mut self) -> impl Iterator<Item = Timer> + '_ {
         self.holds[..self.passed].iter_mut().filter_map(|hold| match hold {
             Hold::Deadline(timer) => timer.take(),
-            Hold::Permit(_) => None,
+            Hold::Permit { .. } => None,
         })
     }
 }

@@ -37,7 +37,7 @@ pub struct Chain {
     /// What each open execution has of which gate, outermost first.
     held: HashMap<Execution, Vec<(usize, Held)>>,
     /// Samples that wait for their answer.
-    samples: Vec<(usize, Sample, Nanos)>,
+    samples: Vec<(usize, Sample, u32)>,
     events: Vec<Event>,
 }
 
@@ -128,10 +128,10 @@ impl Chain {
                     let gate = self.gate(segment);
                     self.events.push(Event::LimitChanged { gate, old, new, sample });
                 }
-                Effect::Sampled { segment, sample, admitted, .. } => {
+                Effect::Sampled { segment, sample, cuts, .. } => {
                     let gate = self.gate(segment);
-                    self.events.push(Event::Sampled { gate, sample, admitted });
-                    self.samples.push((gate, sample, admitted));
+                    self.events.push(Event::Sampled { gate, sample, cuts });
+                    self.samples.push((gate, sample, cuts));
                 }
                 Effect::Armed { timer, delay_ms } => self.alarms.arm(timer, self.engine.now(), delay_ms),
                 Effect::Disarmed { timer } => self.alarms.disarm(timer),
@@ -155,9 +155,9 @@ impl System for Chain {
             let (Held::In(ticket) | Held::Waiting(ticket)) = held;
             self.leave(ticket, outcomes.of(gate));
         }
-        for (gate, sample, admitted) in std::mem::take(&mut self.samples) {
+        for (gate, sample, cuts) in std::mem::take(&mut self.samples) {
             let next = answer(sample);
-            self.engine.apply_limit(self.segments[gate], 0, next, sample, admitted).expect("adaptive");
+            self.engine.apply_limit(self.segments[gate], 0, next, sample, cuts).expect("adaptive");
             self.react();
         }
     }

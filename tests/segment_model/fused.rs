@@ -66,17 +66,17 @@ impl Fused {
                 Effect::LimitChanged { gate, old, new, sample, .. } => {
                     self.events.push(Event::LimitChanged { gate, old, new, sample });
                 }
-                Effect::Sampled { gate, sample, admitted, .. } => {
-                    self.events.push(Event::Sampled { gate, sample, admitted });
-                    samples.push((gate, sample, admitted));
+                Effect::Sampled { gate, sample, cuts, .. } => {
+                    self.events.push(Event::Sampled { gate, sample, cuts });
+                    samples.push((gate, sample, cuts));
                 }
                 Effect::Armed { timer, delay_ms } => self.alarms.arm(timer, self.engine.now(), delay_ms),
                 Effect::Disarmed { timer } => self.alarms.disarm(timer),
             }
         }
-        for (gate, sample, admitted) in samples {
+        for (gate, sample, cuts) in samples {
             let next = answer(sample);
-            self.engine.apply_limit(self.segment, gate, next, sample, admitted).expect("an adaptive limiter");
+            self.engine.apply_limit(self.segment, gate, next, sample, cuts).expect("an adaptive limiter");
             self.react();
         }
     }

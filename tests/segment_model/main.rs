@@ -4,6 +4,7 @@
 //! the test watches, and through a chain of one-gate segments. After every step all three have shown the same
 //! events in the same order, and the same counts.
 
+#[path = "../support/alarms.rs"]
 mod alarms;
 mod chain;
 mod fused;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use resilience::core::clock::Nanos;
 use resilience::core::effect::Reason;
+use resilience::core::outcome::Outcomes;
 use resilience::core::timers::Driver;
 
 use chain::Chain;
@@ -121,7 +123,14 @@ impl Trial {
                 let now = Nanos::from_ms(self.now_ms);
                 self.all(|system| system.advance(now))
             }
-            Step::Dispose => self.all(|system| system.dispose()),
+            Step::Dispose => {
+                self.all(|system| system.dispose())?;
+                for system in &self.systems {
+                    prop_assert!(!system.pending().1, "a deadline outlives its segment");
+                }
+                prop_assert!(self.open.values().all(|state| *state != State::Queued));
+                Ok(())
+            }
         }
     }
 }
@@ -136,7 +145,7 @@ fn check_counts(before: Counts, after: Counts) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn a_segment_means_what_its_gates_mean_one_by_one(recipes in recipes(), steps in steps()) {
@@ -145,7 +154,7 @@ proptest! {
             trial.step(step)?;
         }
         while !trial.open.is_empty() {
-            trial.step(Step::Exit(0, Default::default()))?;
+            trial.step(Step::Exit(0, Outcomes::default()))?;
         }
         for system in &trial.systems {
             prop_assert_eq!(system.pending(), (0, false));

@@ -79,8 +79,12 @@ fn algorithm() -> impl Strategy<Value = Algorithm> {
 fn recipe() -> impl Strategy<Value = Recipe> {
     prop_oneof![
         (1..4_u32, queue()).prop_map(|(limit, queue)| Recipe::Fixed { limit, queue }),
-        (1..3_u32, 0..4_u32, algorithm(), queue())
-            .prop_map(|(min, initial, algorithm, queue)| Recipe::Adaptive { min, initial, algorithm, queue }),
+        (1..3_u32, 0..4_u32, algorithm(), queue()).prop_map(|(min, initial, algorithm, queue)| Recipe::Adaptive {
+            min,
+            initial,
+            algorithm,
+            queue
+        }),
         prop::sample::select(vec![1.0, 2.0, 10.0, 30.25, f64::INFINITY])
             .prop_map(|timeout_ms| Recipe::Deadline { timeout_ms }),
     ]

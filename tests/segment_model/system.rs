@@ -2,9 +2,9 @@
 
 use resilience::core::algorithm::Sample;
 use resilience::core::clock::Nanos;
+use resilience::core::effect::Reason;
 use resilience::core::engine::Engine;
 use resilience::core::gate::concurrency::Concurrency;
-use resilience::core::effect::Reason;
 use resilience::core::outcome::Outcomes;
 use resilience::core::slab::Key;
 
@@ -23,7 +23,7 @@ pub enum Event {
     /// A limit has moved.
     LimitChanged { gate: usize, old: u32, new: u32, sample: Sample },
     /// An algorithm outside the core was asked.
-    Sampled { gate: usize, sample: Sample, admitted: Nanos },
+    Sampled { gate: usize, sample: Sample, cuts: u32 },
 }
 
 /// What a limiter shows to a reader.

@@ -9,7 +9,6 @@
 
 use super::concurrency::Concurrency;
 use crate::core::algorithm::{Algorithm, Sample};
-use crate::core::clock::Nanos;
 
 /// What a sample did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub struct Adaptive {
     limit: f64,
     min: f64,
     max: f64,
-    last_cut: Option<Nanos>,
+    cuts: u32,
 }
 
 impl Adaptive {
@@ -44,7 +43,7 @@ impl Adaptive {
     #[must_use]
     pub fn new(permits: Concurrency, algorithm: Algorithm, min: u32, max: u32) -> Self {
         let limit = f64::from(permits.limit());
-        Self { permits, algorithm, limit, min: f64::from(min), max: f64::from(max), last_cut: None }
+        Self { permits, algorithm, limit, min: f64::from(min), max: f64::from(max), cuts: 0 }
     }
 
     /// The exact limit, fraction included.
@@ -53,24 +52,30 @@ impl Adaptive {
         self.limit
     }
 
-    /// Feeds the sample of an execution admitted at `admitted` to the algorithm.
-    pub fn observe(&mut self, sample: Sample, admitted: Nanos, now: Nanos) -> Observed {
+    /// How often the limit was cut. An execution admitted after as many is one admitted since the last cut; a
+    /// count tells that also where a clock stands still.
+    #[must_use]
+    pub const fn cuts(&self) -> u32 {
+        self.cuts
+    }
+
+    /// Feeds the sample of an execution that was admitted after `cuts` cuts to the algorithm.
+    pub fn observe(&mut self, sample: Sample, cuts: u32) -> Observed {
         let Some(next) = self.algorithm.on_sample(sample) else { return Observed::Pending };
-        self.apply(next, sample, admitted, now)
+        self.apply(next, sample, cuts)
     }
 
     /// Takes an algorithm's answer to `sample`, within the guards.
-    pub fn apply(&mut self, next: f64, sample: Sample, admitted: Nanos, now: Nanos) -> Observed {
+    pub fn apply(&mut self, next: f64, sample: Sample, cuts: u32) -> Observed {
         if !next.is_finite() {
             return Observed::Same;
         }
         let next = next.clamp(self.min, self.max);
         if next < self.limit {
-            // A cut from the future is one by another clock: a fake one has been installed or removed since.
-            if self.last_cut.is_some_and(|cut| admitted < cut && cut <= now) {
+            if cuts != self.cuts {
                 return Observed::Same;
             }
-            self.last_cut = Some(now);
+            self.cuts = self.cuts.wrapping_add(1);
         } else if f64::from(sample.inflight) * 2.0 < self.limit {
             return Observed::Same;
         }
@@ -99,33 +104,30 @@ mod tests {
         Sample { rtt_ms: 1.0, inflight, dropped: false, limit: limiter.exact_limit() }
     }
 
-    fn at(ms: u32) -> Nanos {
-        Nanos::from_ms(f64::from(ms))
-    }
-
     #[test]
     fn an_execution_admitted_before_the_last_cut_cannot_cut_again() {
         let mut gate = limiter(20);
         let sample = sample(&gate, 20);
-        assert_eq!(gate.apply(10.0, sample, at(0), at(100)), Observed::Moved { old: 20, new: 10 });
-        assert_eq!(gate.apply(5.0, sample, at(99), at(110)), Observed::Same);
-        assert_eq!(gate.apply(5.0, sample, at(100), at(120)), Observed::Moved { old: 10, new: 5 });
+        let before = gate.cuts();
+        assert_eq!(gate.apply(10.0, sample, before), Observed::Moved { old: 20, new: 10 });
+        assert_eq!(gate.apply(5.0, sample, before), Observed::Same);
+        assert_eq!(gate.apply(5.0, sample, gate.cuts()), Observed::Moved { old: 10, new: 5 });
     }
 
     #[test]
     fn an_execution_admitted_before_the_last_cut_may_raise_the_limit() {
         let mut gate = limiter(20);
         let sample = sample(&gate, 20);
-        gate.apply(10.0, sample, at(0), at(100));
-        assert_eq!(gate.apply(11.0, sample, at(50), at(110)), Observed::Moved { old: 10, new: 11 });
+        gate.apply(10.0, sample, 0);
+        assert_eq!(gate.apply(11.0, sample, 0), Observed::Moved { old: 10, new: 11 });
     }
 
     #[test]
     fn the_limit_does_not_grow_while_less_than_half_is_in_use() {
         let mut gate = limiter(20);
         let (idle, half) = (sample(&gate, 9), sample(&gate, 10));
-        assert_eq!(gate.apply(30.0, idle, at(0), at(1)), Observed::Same);
-        assert_eq!(gate.apply(30.0, half, at(0), at(1)), Observed::Moved { old: 20, new: 30 });
+        assert_eq!(gate.apply(30.0, idle, 0), Observed::Same);
+        assert_eq!(gate.apply(30.0, half, 0), Observed::Moved { old: 20, new: 30 });
     }
 
     #[test]
@@ -133,17 +135,17 @@ mod tests {
         let mut gate = limiter(20);
         let sample = sample(&gate, 50);
         for nonsense in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(gate.apply(nonsense, sample, at(0), at(1)), Observed::Same);
+            assert_eq!(gate.apply(nonsense, sample, 0), Observed::Same);
         }
-        assert_eq!(gate.apply(1e9, sample, at(0), at(1)), Observed::Moved { old: 20, new: 50 });
-        assert_eq!(gate.apply(-1e9, sample, at(0), at(1)), Observed::Moved { old: 50, new: 2 });
+        assert_eq!(gate.apply(1e9, sample, 0), Observed::Moved { old: 20, new: 50 });
+        assert_eq!(gate.apply(-1e9, sample, 0), Observed::Moved { old: 50, new: 2 });
     }
 
     #[test]
     fn a_fraction_moves_the_exact_limit_only() {
         let mut gate = limiter(20);
         let sample = sample(&gate, 20);
-        assert_eq!(gate.apply(20.9, sample, at(0), at(1)), Observed::Same);
+        assert_eq!(gate.apply(20.9, sample, 0), Observed::Same);
         assert!((gate.exact_limit() - 20.9).abs() < f64::EPSILON);
         assert_eq!(gate.permits.limit(), 20);
     }

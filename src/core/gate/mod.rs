@@ -20,6 +20,15 @@ pub enum Gate {
 }
 
 impl Gate {
+    /// How often an adaptive limiter has cut its limit.
+    #[must_use]
+    pub const fn cuts(&self) -> u32 {
+        match self {
+            Self::Adaptive(adaptive) => adaptive.cuts(),
+            Self::Concurrency(_) | Self::Deadline(_) => 0,
+        }
+    }
+
     /// The permits of a limiter; `None` for any other gate.
     #[must_use]
     pub const fn permits(&self) -> Option<&Concurrency> {
