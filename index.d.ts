@@ -467,8 +467,8 @@ export interface FallbackOptions<T = any> {
    */
   fallbackAction?: ((args: OutcomeArgs<T>) => MaybePromise<T>) | undefined;
   /**
-   * Which outcomes to replace. Default: every failure but the caller's own abort. One that throws makes the
-   * execution fail with that error.
+   * Which outcomes to replace. Default: every failure but the caller's own abort. One that throws leaves the
+   * outcome as it is; telemetry reports it as `CallbackError`.
    */
   shouldHandle?: ((args: OutcomeArgs<T>) => MaybePromise<boolean>) | undefined;
   /**

@@ -8,7 +8,10 @@ const { callback, immediate, number, readOptions } = require('./options.js');
 
 /** @typedef {{ rtt: number, inflight: number, dropped: boolean, limit: number }} Sample */
 
-const RATIO = /** @type {const} */ (['above 0 and below 1', (/** @type {number} */ ratio) => ratio > 0 && ratio < 1]);
+const RATIO = /** @type {const} */ ([
+  'above 0 and below 1',
+  (/** @type {number} */ value) => value > 0 && value < 1,
+]);
 const AT_LEAST_ONE = /** @type {const} */ (['of at least 1', (/** @type {number} */ value) => value >= 1]);
 const POSITIVE = /** @type {const} */ (['above 0', (/** @type {number} */ value) => value > 0]);
 

@@ -18,9 +18,11 @@ const storage = new AsyncLocalStorage();
 const requests = new WeakMap();
 
 class ResilienceContext {
-  /** @type {ResilienceContext | undefined} */
+  /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
   #parent;
-  /** @type {Iterable<readonly [string, unknown]> | undefined} */
+  /** The one whose map it shares: no chain of settled ones is kept for that. @type {ResilienceContext} */
+  #source;
+  /** Made when first read; only that of a source is used. @type {Map<string, unknown> | undefined} */
   #properties;
   /** @type {string | undefined} */
   #operationKey;
@@ -46,11 +48,11 @@ class ResilienceContext {
 
   /**
    * @param {ResilienceContext | undefined} parent
-   * @param {Iterable<readonly [string, unknown]> | undefined} properties
+   * @param {Map<string, unknown> | undefined} properties
    * @param {string | undefined} operationKey
    */
   constructor(parent, properties, operationKey) {
-    this.#parent = parent;
+    this.#source = parent === undefined || properties !== undefined ? this : parent.#source;
     this.#properties = properties;
     this.#operationKey = operationKey;
     for (let above = parent; above !== undefined; above = above.#parent) {
@@ -76,12 +78,7 @@ class ResilienceContext {
 
   /** @returns {Map<string, unknown>} */
   get properties() {
-    if (this.#properties === undefined) {
-      this.#properties = this.#parent === undefined ? new Map() : this.#parent.properties;
-    } else if (!(this.#properties instanceof Map)) {
-      this.#properties = new Map(this.#properties);
-    }
-    return /** @type {Map<string, unknown>} */ (this.#properties);
+    return (this.#source.#properties ??= new Map());
   }
 
   get operationKey() {
@@ -157,44 +154,42 @@ class ResilienceContext {
     }
     const heir = context.#owner;
     context.#unlink();
-    if (context.#firstChild === undefined) return;
-    for (const child of context.#takeChildren()) {
+    for (let child = context.#firstChild; child !== undefined; child = context.#firstChild) {
+      child.#unlink();
+      child.#parent = undefined;
       if (heir !== undefined) heir.#adopt(child);
     }
   }
 
   /**
-   * Aborts the context and everything below it. The execution is cancelled, unless it has settled.
+   * Aborts the context and everything below it. The executions are cancelled, unless they have settled.
    *
    * @param {ResilienceContext} context
    * @param {unknown} reason
    */
   static abort(context, reason) {
     if (context.#aborted) return;
-    context.#aborted = true;
-    context.#reason = reason;
-    // Taken first: cancelling the execution detaches the context, which would hand its children on.
-    const children = context.#firstChild === undefined ? [] : context.#takeChildren();
-    const execution = context.#execution;
-    if (context.#onAbort !== undefined) context.#onAbort(reason);
-    if (execution !== undefined) execution.cancel(reason);
-    if (context.#controller !== undefined) context.#controller.abort(reason);
-    for (const child of children) ResilienceContext.abort(child, reason);
-  }
-
-  #takeChildren() {
-    /** @type {ResilienceContext[]} */
-    const children = [];
-    while (this.#firstChild !== undefined) {
-      children.push(this.#firstChild);
-      this.#firstChild.#unlink();
+    // All are marked before any user code runs, which may start, settle or abort others of them.
+    const family = [context];
+    for (const member of family) {
+      member.#aborted = true;
+      member.#reason = reason;
+      for (let child = member.#firstChild; child !== undefined; child = member.#firstChild) {
+        child.#unlink();
+        if (!child.#aborted) family.push(child);
+      }
     }
-    return children;
+    for (const member of family) {
+      const execution = member.#execution;
+      if (member.#onAbort !== undefined) member.#onAbort(reason);
+      if (execution !== undefined) execution.cancel(reason);
+      if (member.#controller !== undefined) member.#controller.abort(reason);
+    }
   }
 
   /** @param {ResilienceContext} child */
   #adopt(child) {
-    child.#owner = this;
+    child.#parent = child.#owner = this;
     child.#next = this.#firstChild;
     if (this.#firstChild !== undefined) this.#firstChild.#previous = child;
     this.#firstChild = child;

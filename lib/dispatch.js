@@ -2,7 +2,18 @@
 
 // Acts on what the core brought about: reads the effects that it left in the channel and sets the timer.
 
-const { BACKLOG, EFFECT, HEADER, READ, RECORD, RECORDS, WRITTEN, channel, hot } = require('./native.js');
+const {
+  BACKLOG,
+  EFFECT,
+  HEADER,
+  READ,
+  RECORD,
+  RECORDS,
+  WRITTEN,
+  channel,
+  hot,
+  report,
+} = require('./native.js');
 const { Segment } = require('./segment.js');
 const { armFake, disarmFake, setClock, setTimer } = require('./timer.js');
 
@@ -33,29 +44,47 @@ function dispatch() {
     for (;;) {
       while (channel[READ] !== channel[WRITTEN]) {
         const at = HEADER + (channel[READ] % RECORDS) * RECORD;
-        const record = channel.slice(at, at + RECORD);
+        const kind = channel[at];
+        const subject = channel[at + 1];
+        const gate = channel[at + 2];
+        const a = channel[at + 3];
+        const b = channel[at + 4];
+        const c = channel[at + 5];
+        const d = channel[at + 6];
+        const e = channel[at + 7];
+        const f = channel[at + 8];
+        // Only now: from here on the core may write over the record.
         channel[READ] += 1;
-        handle(record);
+        handle(kind, subject, gate, a, b, c, d, e, f);
       }
-      if (channel[BACKLOG] === 0) return;
-      hot.drain();
+      if (channel[BACKLOG] === 0 || report(hot.drain())) return;
     }
   } finally {
     dispatching = false;
   }
 }
 
-/** @param {Float64Array} record */
-function handle([kind, subject, gate, a, b, c, d, e, f]) {
+/**
+ * @param {number} kind
+ * @param {number} subject A ticket, a segment or a timer.
+ * @param {number} gate
+ * @param {number} a And the others: what belongs to the kind.
+ * @param {number} b
+ * @param {number} c
+ * @param {number} d
+ * @param {number} e
+ * @param {number} f
+ */
+function handle(kind, subject, gate, a, b, c, d, e, f) {
   switch (kind) {
     case EFFECT.ADMITTED:
-      executions[subject & PLACE]?.admitted();
+      find(subject)?.admitted();
       break;
     case EFFECT.REJECTED:
-      executions[subject & PLACE]?.rejected(gate, REASONS[a], b, c);
+      find(subject)?.rejected(gate, REASONS[a], b, c);
       break;
     case EFFECT.TIMED_OUT:
-      executions[subject & PLACE]?.timedOut(gate);
+      find(subject)?.timedOut(gate);
       break;
     case EFFECT.LIMIT_CHANGED:
       limitChanged(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d }, e, f);
@@ -70,6 +99,16 @@ function handle([kind, subject, gate, a, b, c, d, e, f]) {
       disarmFake(subject);
       break;
   }
+}
+
+/**
+ * The execution of a ticket, unless it has settled: then its place may be another's.
+ *
+ * @param {number} ticket
+ */
+function find(ticket) {
+  const execution = executions[ticket & PLACE];
+  return execution?.ticket === ticket ? execution : undefined;
 }
 
 /**
@@ -94,12 +133,14 @@ function limitChanged(key, index, sample, oldLimit, newLimit) {
  * @param {number} key
  * @param {number} index
  * @param {{ rtt: number, inflight: number, dropped: boolean, limit: number }} sample
- * @param {number} admitted
+ * @param {number} cuts
  */
-function sampled(key, index, sample, admitted) {
+function sampled(key, index, sample, cuts) {
   const segment = Segment.find(key);
   const gate = segment?.gates[index];
   if (segment === undefined || gate?.algorithm === undefined) return;
+  // Another sample's answer may have moved the limit since this one was taken.
+  sample.limit = gate.exactLimit ?? sample.limit;
   const { rtt, inflight, dropped, limit } = sample;
   let next;
   try {
@@ -109,7 +150,9 @@ function sampled(key, index, sample, admitted) {
     return;
   }
   setClock();
-  hot.applyLimit(key, index, typeof next === 'number' ? next : NaN, rtt, inflight, Number(dropped), limit, admitted);
+  const answer = typeof next === 'number' ? next : NaN;
+  const exactLimit = hot.applyLimit(key, index, answer, rtt, inflight, Number(dropped), limit, cuts);
+  if (!report(exactLimit)) gate.exactLimit = exactLimit;
   afterCall();
 }
 

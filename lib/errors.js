@@ -1,6 +1,7 @@
 'use strict';
 
-// What a pipeline rejects an execution with. Each error has a stable code and the HTTP status that fits it.
+// What a pipeline rejects an execution with. Each error has a stable code and the HTTP status that fits it,
+// as properties of its own: loggers and JSON show only those.
 
 const BRAND = Symbol.for('@ylcnfrht/resilience.ExecutionRejectedError');
 
@@ -31,6 +32,8 @@ class TimeoutRejectedError extends ExecutionRejectedError {
    */
   constructor(timeoutMs, options) {
     super(`the execution did not end within ${timeoutMs} ms`, options);
+    this.code = 'TIMEOUT';
+    this.statusCode = 504;
     this.timeout = timeoutMs;
   }
 }
@@ -50,6 +53,8 @@ class BulkheadRejectedError extends ExecutionRejectedError {
    */
   constructor(reason, options) {
     super(`${BULKHEAD_MESSAGES[reason]} (${reason})`, options);
+    this.code = 'BULKHEAD_FULL';
+    this.statusCode = 503;
     this.reason = reason;
     this.active = options.active;
     this.queued = options.queued;
@@ -60,6 +65,8 @@ class PipelineDisposedError extends ExecutionRejectedError {
   /** @param {RejectionOptions} [options] */
   constructor(options) {
     super('the pipeline was disposed', options);
+    this.code = 'PIPELINE_DISPOSED';
+    this.statusCode = 503;
   }
 }
 
@@ -70,6 +77,7 @@ class InternalError extends Error {
    */
   constructor(message, options) {
     super(`${message} (a defect of @ylcnfrht/resilience: please report it)`, options);
+    this.code = 'INTERNAL';
   }
 }
 
@@ -85,10 +93,10 @@ function describe(constructor, properties) {
 }
 
 describe(ExecutionRejectedError, { name: 'ExecutionRejectedError', [BRAND]: true });
-describe(TimeoutRejectedError, { name: 'TimeoutRejectedError', code: 'TIMEOUT', statusCode: 504 });
-describe(BulkheadRejectedError, { name: 'BulkheadRejectedError', code: 'BULKHEAD_FULL', statusCode: 503 });
-describe(PipelineDisposedError, { name: 'PipelineDisposedError', code: 'PIPELINE_DISPOSED', statusCode: 503 });
-describe(InternalError, { name: 'InternalError', code: 'INTERNAL' });
+describe(TimeoutRejectedError, { name: 'TimeoutRejectedError' });
+describe(BulkheadRejectedError, { name: 'BulkheadRejectedError' });
+describe(PipelineDisposedError, { name: 'PipelineDisposedError' });
+describe(InternalError, { name: 'InternalError' });
 
 /**
  * Whether a pipeline of this or another copy of the package rejected an execution with `error`.

@@ -10,8 +10,14 @@
 
 const { ResilienceContext, storage } = require('./context.js');
 const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
-const { BulkheadRejectedError, InternalError, TimeoutRejectedError, isTimeoutRejected } = require('./errors.js');
-const { ACTIVE, QUEUED, channel, hot } = require('./native.js');
+const {
+  BulkheadRejectedError,
+  InternalError,
+  PipelineDisposedError,
+  TimeoutRejectedError,
+  isTimeoutRejected,
+} = require('./errors.js');
+const { ACTIVE, QUEUED, channel, hot, report } = require('./native.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
@@ -25,11 +31,20 @@ const VALUE = 0;
 const OUTCOME = 1;
 
 /** @typedef {(context: ResilienceContext) => unknown} Callback */
+/** @typedef {import('./segment.js').Gate} Gate */
+
+/**
+ * By a timeout's error, the gate whose deadline ended an execution around other stages: it counts the callback
+ * that the error reaches further in. @type {WeakMap<object, Gate>}
+ */
+const abandoners = new WeakMap();
+
+const none = () => {};
 
 /** @type {(value: any) => void} */
-let resolvePromise;
+let resolvePromise = none;
 /** @type {(error: unknown) => void} */
-let rejectPromise;
+let rejectPromise = none;
 /** An executor shared by all promises, to save a closure each. @type {(resolve: any, reject: any) => void} */
 const capture = (resolve, reject) => {
   resolvePromise = resolve;
@@ -56,22 +71,26 @@ class Execution {
     this.ticket = 0;
     /** What the execution told the first gate. */
     this.parameter = NaN;
-    /** Starts the callback of an execution that waited. @type {(() => void) | undefined} */
-    this.grant = undefined;
-    /** The timeout gate that gave up on a callback which still runs. @type {{ abandoned?: number } | undefined} */
+    /** Lets it go on in the caller's AsyncLocalStorage stores. @type {(() => void) | undefined} */
+    this.resume = undefined;
+    /** What goes on there, if it is not the callback. @type {(() => void) | undefined} */
+    this.notice = undefined;
+    /** The timeout gate that gave up on the callback, which still runs. @type {Gate | undefined} */
     this.abandonedBy = undefined;
     /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
     this.onSettled = undefined;
     this.promise = new Promise(capture);
     this.resolve = resolvePromise;
     this.reject = rejectPromise;
+    // They would keep the promise alive, and with it the result and the caller's stores.
+    resolvePromise = rejectPromise = none;
   }
 
   /** Starts the execution; what comes of it is in the promise. */
   start() {
     const { context, segment } = this;
     if (ResilienceContext.isAborted(context)) {
-      this.#settle(false, ResilienceContext.reasonOf(context), NO_SAMPLES);
+      this.#settle(false, ResilienceContext.reasonOf(context), false);
     } else {
       ResilienceContext.attach(context, this);
       if (segment === undefined) this.#run();
@@ -94,7 +113,7 @@ class Execution {
       else this.#enter(segment);
     };
     const fail = (/** @type {unknown} */ error) => {
-      if (this.state !== SETTLED) this.#settle(false, error, NO_SAMPLES);
+      if (this.state !== SETTLED) this.#settle(false, error, false);
     };
     try {
       const value = compute(this.context);
@@ -107,29 +126,59 @@ class Execution {
 
   /** @param {import('./segment.js').Segment} segment */
   #enter(segment) {
+    if (segment.disposed) {
+      const { pipelineName } = segment.telemetry;
+      this.#settle(false, new PipelineDisposedError({ pipelineName }), false);
+      return;
+    }
     setClock();
     const answer = hot.enter(segment.key, this.parameter);
     if (answer > 0) {
       this.ticket = answer;
       executions[answer & PLACE] = this;
+      if (segment.hearsTimeouts) this.#keepStores();
       afterCall();
       // Effects of the call may have run user code that aborted this execution.
       if (this.state === WAITING) this.#run();
     } else if (answer < -PLACE) {
       this.ticket = -answer;
       executions[this.ticket & PLACE] = this;
-      // A promise callback runs in the AsyncLocalStorage stores of the code that added it: the caller's.
-      new Promise((resolve) => {
-        this.grant = /** @type {() => void} */ (resolve);
-      }).then(() => {
-        if (this.state === WAITING) this.#run();
-      });
+      this.#keepStores();
       afterCall();
     } else if (answer < 0) {
       this.rejected(0, REASONS[-answer], channel[ACTIVE], channel[QUEUED]);
     } else {
-      this.#settle(false, new InternalError(hot.fault()), NO_SAMPLES);
+      this.#settle(false, new InternalError(hot.fault()), false);
     }
+  }
+
+  /** A promise callback runs in the AsyncLocalStorage stores of the code that added it: here, the caller's. */
+  #keepStores() {
+    new Promise((resolve) => {
+      this.resume = /** @type {() => void} */ (resolve);
+    }).then(() => this.#resumed());
+  }
+
+  #resumed() {
+    if (this.notice !== undefined) {
+      this.notice();
+    } else if (this.state === WAITING) {
+      if (/** @type {import('./segment.js').Segment} */ (this.segment).hearsTimeouts) this.#keepStores();
+      this.#run();
+    }
+  }
+
+  /**
+   * Leaves a notification to the caller's stores, ahead of what the execution's promise brings about.
+   *
+   * @param {() => void} notice
+   * @returns {boolean} False if this turn is the caller's own.
+   */
+  #defer(notice) {
+    if (this.resume === undefined) return false;
+    this.notice = notice;
+    this.resume();
+    return true;
   }
 
   #run() {
@@ -170,12 +219,12 @@ class Execution {
       if (gate !== undefined) gate.abandoned = /** @type {number} */ (gate.abandoned) - 1;
       return;
     }
-    this.#settle(ok, value, this.#outcomes(ok, value));
+    this.#settle(ok, value, true);
   }
 
   /** A waiter passed every gate. */
   admitted() {
-    /** @type {() => void} */ (this.grant)();
+    /** @type {() => void} */ (this.resume)();
   }
 
   /**
@@ -197,9 +246,14 @@ class Execution {
       pipelineName,
       strategyName: name,
     });
-    this.#settle(false, error, this.#outcomes(false, error));
-    telemetry.emit('OnRateLimiterRejected', name, context, { context, reason, active, queued });
-    telemetry.notify(name, 'onRejected', onRejected, { context, retryAfter: undefined, reason });
+    const notice = () => {
+      telemetry.notify(name, 'onRejected', onRejected, { context, retryAfter: undefined, reason });
+    };
+    const deferred = this.#defer(notice);
+    this.#settle(false, error, true, false, () => {
+      telemetry.emit('OnRateLimiterRejected', name, context, { context, reason, active, queued });
+      if (!deferred) notice();
+    });
   }
 
   /**
@@ -218,13 +272,22 @@ class Execution {
       pipelineName: telemetry.pipelineName,
       strategyName: name,
     });
-    if (this.state === RUNNING) {
-      gate.abandoned = /** @type {number} */ (gate.abandoned) + 1;
-      this.abandonedBy = gate;
-    }
-    this.#settle(false, error, this.#outcomes(false, error), true);
-    telemetry.emit('OnTimeout', name, context, { context, timeout });
-    telemetry.notify(name, 'onTimeout', onTimeout, { context, timeout });
+    const notice = () => telemetry.notify(name, 'onTimeout', onTimeout, { context, timeout });
+    const deferred = this.#defer(notice);
+    // The callback of a nested execution is the inner stages: the user's is theirs, and is cancelled below.
+    if (this.nested) abandoners.set(error, gate);
+    else this.#abandon(gate);
+    this.#settle(false, error, true, true, () => {
+      telemetry.emit('OnTimeout', name, context, { context, timeout });
+      if (!deferred) notice();
+    });
+  }
+
+  /** @param {Gate} gate The timeout that gives up on the callback. */
+  #abandon(gate) {
+    if (this.state !== RUNNING) return;
+    gate.abandoned = /** @type {number} */ (gate.abandoned) + 1;
+    this.abandonedBy = gate;
   }
 
   /**
@@ -235,7 +298,7 @@ class Execution {
   mark(keepDeadlines) {
     if (this.state === SETTLED || this.ticket === 0) return;
     setClock();
-    hot.mark(this.ticket, keepDeadlines ? 1 : 0);
+    report(hot.mark(this.ticket, keepDeadlines ? 1 : 0));
     afterCall();
   }
 
@@ -246,7 +309,13 @@ class Execution {
    */
   cancel(reason) {
     if (this.state === SETTLED) return;
-    this.#settle(false, reason, isTimeoutRejected(reason) ? this.#outcomes(false, reason) : NO_SAMPLES);
+    const isTimeout = isTimeoutRejected(reason);
+    const gate = isTimeout && !this.nested ? abandoners.get(/** @type {object} */ (reason)) : undefined;
+    if (gate !== undefined && this.state === RUNNING) {
+      abandoners.delete(/** @type {object} */ (reason));
+      this.#abandon(gate);
+    }
+    this.#settle(false, reason, isTimeout);
   }
 
   /**
@@ -254,24 +323,27 @@ class Execution {
    * @param {unknown} value
    */
   #outcomes(ok, value) {
-    const { segment } = this;
-    if (segment === undefined || segment.learners.length === 0) return 0;
+    const segment = /** @type {import('./segment.js').Segment} */ (this.segment);
+    if (segment.learners.length === 0) return 0;
     return segment.outcomes(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), this.context);
   }
 
   /**
    * @param {boolean} ok
    * @param {unknown} value
-   * @param {number} outcomes What the gates learn.
+   * @param {boolean} learn Whether the gates learn from it.
    * @param {boolean} [gaveUp] Whether what the callback started has to stop.
+   * @param {() => void} [tell] Tells why, when every permit is back and before the end is told.
    */
-  #settle(ok, value, outcomes, gaveUp = false) {
+  #settle(ok, value, learn, gaveUp = false, tell = undefined) {
+    // First of all: `shouldDrop` is the user's code and may cancel this very execution.
     this.state = SETTLED;
     const { context, ticket } = this;
     if (ticket !== 0) {
       executions[ticket & PLACE] = undefined;
+      const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
       setClock();
-      hot.exit(ticket, outcomes);
+      report(hot.exit(ticket, outcomes));
     }
     if (this.form === OUTCOME) this.resolve(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
     else if (ok) this.resolve(value);
@@ -279,6 +351,7 @@ class Execution {
     if (gaveUp) ResilienceContext.abort(context, value);
     ResilienceContext.detach(context);
     if (ticket !== 0) afterCall();
+    if (tell !== undefined) tell();
     if (this.onSettled !== undefined) this.onSettled(ok);
   }
 }

@@ -4,6 +4,7 @@
 // both sides read and write without a crossing (laid out in src/binding/channel.rs).
 
 const binding = require('../binding.js');
+const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
 const HEADER = 8;
@@ -51,7 +52,7 @@ const thread = new binding.Thread(channel);
  *   tick(): number,
  *   expire(timer: number): number,
  *   applyLimit(segment: number, gate: number, next: number, rtt: number, inflight: number, dropped: number,
- *     limit: number, admitted: number): number,
+ *     limit: number, cuts: number): number,
  *   drain(): number,
  *   dispose(segment: number): number,
  *   remove(segment: number): number,
@@ -62,6 +63,19 @@ const thread = new binding.Thread(channel);
  * }}
  */
 const hot = /** @type {any} */ (thread.hot());
+
+/**
+ * Reports a failure of a native function whose answer decides nothing: the outcome that is being delivered
+ * matters more.
+ *
+ * @param {number} answer
+ * @returns {boolean} Whether it failed.
+ */
+function report(answer) {
+  const failed = answer !== answer;
+  if (failed) process.emitWarning(new InternalError(hot.fault()));
+  return failed;
+}
 
 module.exports = {
   ACTIVE,
@@ -80,5 +94,6 @@ module.exports = {
   binding,
   channel,
   hot,
+  report,
   thread,
 };

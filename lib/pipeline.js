@@ -172,9 +172,11 @@ class ResiliencePipeline {
   async #combine(combinator, index, context, callback) {
     const next = (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback);
     try {
-      return this.#ambient
+      const outcome = this.#ambient
         ? await storage.run(context, () => combinator.execute(next, context))
         : await combinator.execute(next, context);
+      if (typeof outcome?.ok === 'boolean') return outcome;
+      throw typeError(`the result of ${combinator.name}`, 'an Outcome', outcome);
     } catch (error) {
       return new OutcomeFailure(error);
     }

@@ -3,8 +3,7 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
-const { InternalError } = require('./errors.js');
-const { MAX_GATES, binding, hot, thread } = require('./native.js');
+const { MAX_GATES, binding, hot, report, thread } = require('./native.js');
 
 /**
  * A gate as its strategy makes it for one pipeline.
@@ -20,6 +19,7 @@ const { MAX_GATES, binding, hot, thread } = require('./native.js');
  * @property {((args: any) => unknown) | undefined} [onTimeout]
  * @property {(args: any) => void} [onLimitChanged]
  * @property {{ onSample(sample: any): number } | undefined} [algorithm] One that runs in JavaScript.
+ * @property {number} [exactLimit] The limit with its fraction, as that algorithm last left it.
  * @property {(read: Reader) => void} [attach] Gives the gate access to its live state.
  * @property {number} [timeoutMs]
  * @property {number} [abandoned]
@@ -42,6 +42,8 @@ const collected = new FinalizationRegistry((key) => {
 });
 
 class Segment {
+  disposed = false;
+
   /**
    * @param {Gate[]} gates
    * @param {import('./telemetry.js').Telemetry} telemetry
@@ -53,6 +55,7 @@ class Segment {
     this.gates = gates;
     this.telemetry = telemetry;
     this.parameter = gates[0].parameter;
+    this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.shouldDrop === undefined ? [] : [index]));
     segments.set(this.key, new WeakRef(this));
@@ -83,7 +86,8 @@ class Segment {
   }
 
   dispose() {
-    if (Number.isNaN(hot.dispose(this.key))) throw new InternalError(hot.fault());
+    this.disposed = true;
+    report(hot.dispose(this.key));
   }
 
   /** @param {number} key */

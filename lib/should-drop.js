@@ -7,8 +7,8 @@ const MAX_CAUSES = 10;
 const TRANSIENT_CODE = /^(?:ECONN|UND_ERR_)|^(?:EPIPE|ETIMEDOUT|EAI_AGAIN)$/;
 
 /**
- * Whether an outcome signals overload: a timeout, a rejection by a pipeline, or a transient error (a status of
- * 408 or 5xx, a broken connection), looked for through `cause`. Client errors and aborts do not.
+ * Whether an outcome signals overload: a timeout, a rejection by a pipeline, or a transient error (a status
+ * of 408 or 5xx, a broken connection), looked for through `cause`. Client errors and aborts do not.
  *
  * @param {{ outcome: import('./outcome.js').AnyOutcome }} args
  * @returns {boolean}

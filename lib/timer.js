@@ -6,13 +6,15 @@
 // tools replace timers but no clock, so only the fired timer itself can say that its time has come.
 
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { performance: realPerformance } = require('node:perf_hooks');
+// Not the globals, which a tool may have replaced by now.
+const { clearTimeout: realClearTimeout, setTimeout: realSetTimeout } = require('node:timers');
 
-const { CLOCK, CLOCK_OVERRIDE, WAKE, channel, hot } = require('./native.js');
+const { CLOCK, CLOCK_OVERRIDE, WAKE, channel, hot, report } = require('./native.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-const realSetTimeout = globalThis.setTimeout;
-const realPerformanceNow = globalThis.performance.now;
+const realPerformanceNow = realPerformance.now;
 const realDateNow = Date.now;
 
 // A timer made inside a request would keep that request's stores alive.
@@ -24,6 +26,11 @@ let timer;
 let armedFor = Infinity;
 let keepsAlive = false;
 
+/** The global `setTimeout` at the last look: each replacement comes with a clock of its own. */
+let knownSetTimeout = realSetTimeout;
+/** What makes the time of a test tool go on where the time before it stopped. */
+let fakeOffset = 0;
+
 /** Timers of a test tool by native key. @type {Map<number, { clear: typeof clearTimeout, id: any }>} */
 const fakeTimers = new Map();
 
@@ -31,13 +38,20 @@ const fakeTimers = new Map();
 function fakeNow() {
   if (globalThis.performance.now !== realPerformanceNow) return globalThis.performance.now();
   if (Date.now !== realDateNow) return Date.now();
-  return realPerformanceNow.call(globalThis.performance);
+  return realPerformanceNow.call(realPerformance);
 }
 
 /** Tells the core, before a call, which clock counts. */
 function setClock() {
-  if (globalThis.setTimeout !== realSetTimeout) channel[CLOCK_OVERRIDE] = fakeNow();
-  else if (channel[CLOCK_OVERRIDE] === channel[CLOCK_OVERRIDE]) channel[CLOCK_OVERRIDE] = NaN;
+  const { setTimeout } = globalThis;
+  if (setTimeout !== knownSetTimeout) {
+    const last = channel[CLOCK_OVERRIDE];
+    // A whole number, so that differences are exact where the tool's clock has whole milliseconds.
+    fakeOffset = Math.ceil((Number.isNaN(last) ? channel[CLOCK] : last) - fakeNow());
+    channel[CLOCK_OVERRIDE] = NaN;
+    knownSetTimeout = setTimeout;
+  }
+  if (setTimeout !== realSetTimeout) channel[CLOCK_OVERRIDE] = fakeNow() + fakeOffset;
 }
 
 /**
@@ -49,7 +63,7 @@ function setTimer(afterCall) {
   const wake = channel[WAKE];
   if (wake < armedFor) {
     armedFor = wake;
-    if (timer !== undefined) clearTimeout(timer);
+    if (timer !== undefined) realClearTimeout(timer);
     const delay = Math.min(Math.max(Math.ceil(wake - channel[CLOCK]), 1), MAX_DELAY_MS);
     timer = outsideOfRequests(() => realSetTimeout(onTimer, delay, afterCall));
     keepsAlive = true;
@@ -67,8 +81,10 @@ function onTimer(afterCall) {
   timer = undefined;
   armedFor = Infinity;
   keepsAlive = false;
+  const last = channel[CLOCK_OVERRIDE];
   channel[CLOCK_OVERRIDE] = NaN;
-  hot.tick();
+  report(hot.tick());
+  channel[CLOCK_OVERRIDE] = last;
   afterCall();
 }
 
@@ -81,14 +97,17 @@ function onTimer(afterCall) {
  */
 function armFake(key, delayMs, afterCall) {
   const slice = Math.min(delayMs, MAX_DELAY_MS);
+  const armedAt = fakeNow();
   const id = globalThis.setTimeout(() => {
     fakeTimers.delete(key);
-    if (slice < delayMs) {
-      armFake(key, delayMs - slice, afterCall);
+    // A tool may run a timer late, when its clock has gone past it.
+    const remaining = delayMs - Math.max(slice, fakeNow() - armedAt);
+    if (remaining > 0) {
+      armFake(key, remaining, afterCall);
       return;
     }
     setClock();
-    hot.expire(key);
+    report(hot.expire(key));
     afterCall();
   }, slice);
   fakeTimers.set(key, { clear: globalThis.clearTimeout, id });
@@ -99,7 +118,8 @@ function disarmFake(key) {
   const fake = fakeTimers.get(key);
   if (fake === undefined) return;
   fakeTimers.delete(key);
-  fake.clear(fake.id);
+  const { clear, id } = fake;
+  clear(id);
 }
 
 module.exports = { armFake, disarmFake, setClock, setTimer };

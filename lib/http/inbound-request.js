@@ -13,12 +13,13 @@ const { seal } = require('./seal.js');
 const REQUESTS = Symbol('requests');
 
 class InboundRequest {
-  /** @type {(() => void) | undefined} */
+  /** @type {((result: Promise<never> | undefined) => void) | undefined} */
   #end;
   /** The handler's context, once it runs. @type {ResilienceContext | undefined} */
   #context;
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
   #root;
+  #socket;
   #firstByteSent = false;
   #answered = false;
   #over = false;
@@ -35,6 +36,8 @@ class InboundRequest {
     this.admission = admission;
     this.req = req;
     this.res = res;
+    // A pipeline of streams that ends with an error takes the request's socket away.
+    this.#socket = req.socket;
     this.subject = subject;
     this.handle = handle;
     this.fail = fail;
@@ -42,12 +45,17 @@ class InboundRequest {
 
   /** @param {import('../execution.js').Execution} execution */
   run(execution) {
-    const { req, res } = this;
+    const { res } = this;
     this.#root = execution.context;
-    res.once('close', () => this.closed());
-    res.once('finish', () => this.closed());
-    if (req.socket) watch(req.socket, this);
-    if (req.socket?.destroyed) this.closed();
+    if (res.writableEnded) {
+      // Answered before it got here: its handler may run, but there is no response to hold a permit for.
+      this.#over = true;
+    } else {
+      res.once('close', () => this.closed());
+      res.once('finish', () => this.closed());
+      if (this.#socket) watch(this.#socket, this);
+      if (this.#socket?.destroyed) this.closed();
+    }
     execution.start().then((/** @type {any} */ outcome) => this.#settled(outcome));
   }
 
@@ -55,7 +63,7 @@ class InboundRequest {
    * The execution's callback: lasts as long as the response.
    *
    * @param {ResilienceContext} context
-   * @returns {Promise<void> | undefined}
+   * @returns {Promise<unknown> | undefined}
    */
   start(context) {
     this.#context = context;
@@ -63,8 +71,9 @@ class InboundRequest {
     ResilienceContext.onAbort(context, (reason) => this.#aborted(reason));
     if (storage.getStore() === context) this.#carryContext(context);
     this.#watchFirstByte();
+    if (!this.admission.guardsBody) this.#watchEnd();
     this.handle();
-    if (this.#over) return undefined;
+    if (this.#over) return this.#result();
     return new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -74,9 +83,15 @@ class InboundRequest {
   closed() {
     if (this.#over) return;
     this.#over = true;
-    unwatch(this.req.socket, this);
-    if (this.res.writableFinished || this.res.writableEnded) this.#end?.();
+    unwatch(this.#socket, this);
+    if (this.res.writableEnded && this.#context !== undefined) this.#end?.(this.#result());
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
+  }
+
+  /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
+  #result() {
+    const { statusCode } = this.res;
+    return statusCode < 400 ? undefined : Promise.reject(new ResponseError(statusCode));
   }
 
   /** Events of the request and the response come from the connection, outside of any AsyncLocalStorage scope. */
@@ -97,6 +112,22 @@ class InboundRequest {
       (/** @type {any[]} */ ...args) => {
         this.#firstByte();
         return Reflect.apply(writeHead, res, args);
+      }
+    );
+  }
+
+  /**
+   * What is left of an ended response is up to the client, who may take for ever to read it: unless a deadline
+   * guards that too, it needs no permit.
+   */
+  #watchEnd() {
+    const { res } = this;
+    const { end } = res;
+    res.end = /** @type {any} */ (
+      (/** @type {any[]} */ ...args) => {
+        const result = Reflect.apply(/** @type {Function} */ (end), res, args);
+        if (res.writableEnded) this.closed();
+        return result;
       }
     );
   }
@@ -123,16 +154,21 @@ class InboundRequest {
     else this.#answer(error);
   }
 
-  /** Answers in the handler's place. A response that has begun can only be cut off. */
+  /** Answers in the handler's place. */
   #answer(/** @type {unknown} */ error) {
     const { admission, res } = this;
     this.#answered = true;
-    if (res.headersSent) {
-      if (!res.writableEnded) res.destroy();
+    if (res.writableEnded) {
+      if (admission.guardsBody) res.destroy();
       return;
     }
+    const begun = res.headersSent;
     respond(res, error);
-    if (this.#context !== undefined) seal(res, () => admission.swallow());
+    if (begun || this.#context === undefined) return;
+    const cutOff = () => seal(res, () => admission.swallow());
+    // A middleware that delays the end still needs the response.
+    if (res.headersSent) cutOff();
+    else res.once('finish', cutOff);
   }
 }
 
@@ -159,6 +195,15 @@ function watch(socket, request) {
  */
 function unwatch(socket, request) {
   socket?.[REQUESTS]?.delete(request);
+}
+
+/** An answer with an error status. */
+class ResponseError extends Error {
+  /** @param {number} statusCode */
+  constructor(statusCode) {
+    super(`the handler answered ${statusCode}`);
+    this.statusCode = statusCode;
+  }
 }
 
 const disconnected = () => new DOMException('the client disconnected', 'AbortError');

@@ -19,17 +19,49 @@ const MESSAGES = {
   TIMEOUT: 'The request was not completed in time.',
 };
 
+/** What a handler may have said about the body that it did not get to send. */
+const BODY_HEADERS = [
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Language',
+  'Content-Range',
+  'ETag',
+  'Last-Modified',
+  'Trailer',
+  'Transfer-Encoding',
+];
+
 /**
- * Answers a request whose execution was rejected or failed. A response that has begun is left alone.
+ * Answers a request whose execution was rejected or failed. A response that has begun can only be cut off.
  *
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
  */
 function respond(res, error) {
-  if (res.headersSent || res.destroyed || res.writableEnded) return;
+  if (res.destroyed || res.writableEnded) return;
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  try {
+    write(res, error);
+  } catch (failure) {
+    // A middleware has patched the response with something that throws: the client must not wait for ever.
+    res.destroy(/** @type {Error} */ (failure));
+  }
+}
+
+/**
+ * @param {import('node:http').ServerResponse} res
+ * @param {unknown} error
+ */
+function write(res, error) {
   const { statusCode, code, reason } = describe(error);
   const message = MESSAGES[reason ?? code] ?? STATUS_CODES[statusCode] ?? 'Error';
   const body = JSON.stringify({ statusCode, error: code, message });
+  for (const name of BODY_HEADERS) res.removeHeader(name);
+  if (Object.hasOwn(res, 'statusMessage')) res.statusMessage = '';
   res.statusCode = statusCode;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', Buffer.byteLength(body));

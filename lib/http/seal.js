@@ -9,8 +9,6 @@ const WRITES = /** @type {const} */ (['write', 'end']);
 const CHAINED = /** @type {const} */ (['setHeader', 'setHeaders', 'appendHeader', 'writeHead', 'setTimeout']);
 const SILENT = /** @type {const} */ ([
   'removeHeader',
-  'flushHeaders',
-  'addTrailers',
   'writeContinue',
   'writeProcessing',
   'writeEarlyHints',
@@ -21,14 +19,28 @@ const SILENT = /** @type {const} */ ([
  * Cuts a response that has ended off from its handler.
  *
  * It claims that no header was sent: an error handler that sees sent headers destroys the connection, which
- * other requests may use.
+ * other requests may use. Who listens to its events sees the truth: a log has no status otherwise.
  *
  * @param {import('node:http').ServerResponse} res
  * @param {() => void} onLateWrite Called for every write that is swallowed.
  */
 function seal(res, onLateWrite) {
+  const { emit, statusCode } = res;
+  let emitting = false;
   /** @type {Record<string, PropertyDescriptor>} */
-  const sealed = { headersSent: { get: () => false, configurable: true } };
+  const sealed = {
+    headersSent: { get: () => emitting, configurable: true },
+    statusCode: { get: () => statusCode, set: () => {}, configurable: true, enumerable: true },
+    emit: method((...args) => {
+      const nested = emitting;
+      emitting = true;
+      try {
+        return Reflect.apply(emit, res, args);
+      } finally {
+        emitting = nested;
+      }
+    }),
+  };
   for (const name of WRITES) {
     sealed[name] = method((...args) => {
       onLateWrite();

@@ -4,7 +4,13 @@ const { ResilienceContext } = require('../context.js');
 const { callback, name: readName, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 
-const OPTIONS = /** @type {const} */ (['fallbackValue', 'fallbackAction', 'shouldHandle', 'onFallback', 'name']);
+const OPTIONS = /** @type {const} */ ([
+  'fallbackValue',
+  'fallbackAction',
+  'shouldHandle',
+  'onFallback',
+  'name',
+]);
 
 /**
  * Replaces a failure by a substitute.

@@ -112,7 +112,8 @@ fn expire(state: &mut State, context: &FunctionCallContext) -> Answer {
     Ok(0.0)
 }
 
-/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, cuts)`: an outside algorithm's answer.
+/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, cuts)`: an outside algorithm's answer; gives
+/// the exact limit that comes of it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
 fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
     let sample = Sample {
@@ -122,8 +123,7 @@ fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
         limit: number(context, 6)?,
     };
     let (segment, gate, next) = (key(context, 0)?, index(context, 1)?, number(context, 2)?);
-    state.engine.apply_limit(segment, gate, next, sample, number(context, 7)? as u32)?;
-    Ok(0.0)
+    Ok(state.engine.apply_limit(segment, gate, next, sample, number(context, 7)? as u32)?)
 }
 
 /// `dispose(segment)`: turns the waiters away and disarms the deadlines.

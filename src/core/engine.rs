@@ -113,7 +113,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the answer of an algorithm outside the core to an [`Effect::Sampled`].
+    /// Takes the answer of an algorithm outside the core to an [`Effect::Sampled`], and gives the exact limit
+    /// that comes of it.
     ///
     /// # Errors
     ///
@@ -125,10 +126,10 @@ impl Engine {
         next: f64,
         sample: Sample,
         cuts: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<f64, Error> {
         let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
         let answer = (next, sample, cuts);
-        gates.apply_limit(segment, gate, answer, &mut self.ledger).then_some(()).ok_or(Error::NotAdaptive(gate))
+        gates.apply_limit(segment, gate, answer, &mut self.ledger).ok_or(Error::NotAdaptive(gate))
     }
 
     /// Fires the deadlines of the wheel that are due.

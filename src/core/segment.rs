@@ -192,20 +192,23 @@ impl Segment {
         }
     }
 
-    /// Takes the answer of an algorithm outside the core; false if there is no adaptive limiter at `index`.
+    /// Takes the answer of an algorithm outside the core, and gives the exact limit that comes of it; `None` if
+    /// there is no adaptive limiter at `index`.
     pub fn apply_limit(
         &mut self,
         id: Key,
         index: usize,
         (next, sample, cuts): (f64, Sample, u32),
         ledger: &mut Ledger,
-    ) -> bool {
-        let Some(Gate::Adaptive(adaptive)) = self.gates.get_mut(index) else { return false };
-        if let Observed::Moved { old, new } = adaptive.apply(next, sample, cuts) {
+    ) -> Option<f64> {
+        let Some(Gate::Adaptive(adaptive)) = self.gates.get_mut(index) else { return None };
+        let observed = adaptive.apply(next, sample, cuts);
+        let limit = adaptive.exact_limit();
+        if let Observed::Moved { old, new } = observed {
             ledger.effects.push(Effect::LimitChanged { segment: id, gate: index, old, new, sample });
             self.admit_waiters(index, ledger);
         }
-        true
+        Some(limit)
     }
 
     /// Hands the free permits of the limiter at `index` to its waiters.
