@@ -35,7 +35,7 @@ export interface ResilienceMiddlewareLimits {
   timeout?: Duration | { timeout: Duration; body?: boolean | undefined } | undefined;
   /** Requests past this cap wait, or are answered 503. Default: no cap. */
   concurrency?: ResilienceMiddlewareConcurrency | undefined;
-  /** Labels telemetry events. Not empty. Default: no name. */
+  /** Labels telemetry events. Not empty. Default 'http'. */
   name?: string | undefined;
   pipeline?: undefined;
 }

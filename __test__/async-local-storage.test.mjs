@@ -144,7 +144,8 @@ test('onRejected runs in the store of the caller, whatever brought the rejection
       onRejected: ({ reason }) => seen.push([user.getStore(), reason]),
     })
     .build();
-  const start = (id, priority) => user.run(id, () => hold(pipeline, { properties: [['priority', priority]] }));
+  const start = (id, priority) =>
+    user.run(id, () => hold(pipeline, { properties: [['priority', priority]] }));
   const running = start('running', 0);
   const calls = [start('late', 0), start('victim', 9), start('newcomer', 5), start('refused', 9)];
   user.run('the timer', () => t.mock.timers.tick(30));

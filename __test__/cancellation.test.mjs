@@ -50,7 +50,7 @@ test('a queued call whose signal aborts leaves the queue in the same tick', asyn
   assertIdle(limiter);
 });
 
-test('a running call whose signal aborts rejects at once, and its permit is back in the same tick', async () => {
+test('a running call whose signal aborts rejects at once, its permit back in the same tick', async () => {
   const pipeline = oneAtATime(0);
   const controller = new AbortController();
   const { signal } = controller;

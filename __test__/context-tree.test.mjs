@@ -81,7 +81,7 @@ test('executions side by side leave their parent in any order', async () => {
   );
 });
 
-test('an abort listener further out sees the executions further in cancelled already or about to be', async () => {
+test('an abort listener further out finds the executions further in aborted', async () => {
   const controller = new AbortController();
   const pipeline = new ResiliencePipelineBuilder().build();
   const seen = [];

@@ -122,7 +122,7 @@ test('the parts of a pipeline share properties and operation key', async () => {
   assert.equal(outside.properties, inside.properties);
 });
 
-test('getResilienceContext and getResilienceSignal know the current execution, also after an await', async () => {
+test('getResilienceContext and getResilienceSignal know the execution, also after an await', async () => {
   assert.equal(getResilienceContext(), undefined);
   assert.equal(getResilienceSignal(), undefined);
   await build().execute(async (outer) => {
@@ -187,7 +187,7 @@ test('an execution that outlives its parent is aborted by its grandparent', asyn
   await assert.rejects(inner, (error) => error === reason);
 });
 
-test('an execution started by a callback whose execution has settled hangs below the enclosing one', async () => {
+test('what a callback starts when its execution has settled hangs below the enclosing one', async () => {
   const controller = new AbortController();
   const go = deferred();
   const late = deferred();

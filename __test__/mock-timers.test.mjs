@@ -68,7 +68,9 @@ for (const apis of APIS) {
     assert.deepEqual(aborted(), [true, false, true]);
     t.mock.timers.tick(40);
     assert.deepEqual(aborted(), [true, true, true]);
-    for (const { promise } of [first, second, third]) assert.equal((await rejection(promise)).code, 'TIMEOUT');
+    for (const { promise } of [first, second, third]) {
+      assert.equal((await rejection(promise)).code, 'TIMEOUT');
+    }
   });
 }
 
@@ -146,7 +148,7 @@ test('a deadline armed on the real clock is cleared while the tool is installed'
   assert.deepEqual([child.code, child.stdout], [0, 'cleared']);
 });
 
-test('a deadline of the tool that is still pending when the tool is gone ends with its execution', async (t) => {
+test('a deadline of the tool that is pending when the tool is gone ends with its execution', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const pipeline = withTimeout(20);
   const running = hold(pipeline);
@@ -188,7 +190,7 @@ test('replaced timers do not make time jump for a limiter that measures it', asy
   assert.equal(samples[2], 2000);
 });
 
-test('a package loaded after its setTimeout was replaced still wakes on the real clock when that is back', async () => {
+test('a package loaded while setTimeout was replaced wakes on the real clock when that is back', async () => {
   const child = await runChild(`
     const { setTimeout } = globalThis;
     globalThis.setTimeout = () => {};

@@ -39,7 +39,7 @@ function makePipelines(queueLimit) {
       .build(),
     new ResiliencePipelineBuilder()
       .addAdaptiveConcurrencyLimiter({ algorithm: 'aimd', initialLimit: 5, queueLimit })
-      .addFallback({ fallbackValue: 'replaced', shouldHandle: ({ outcome }) => outcome.error?.code === 'TIMEOUT' })
+      .addFallback({ fallbackValue: 'value', shouldHandle: ({ outcome }) => outcome.error?.timeout === 1 })
       .addTimeout({ timeoutGenerator: ({ context }) => context.properties.get('timeout') })
       .addConcurrencyLimiter({ permitLimit: 2, queueLimit, name: 'inner' })
       .build(),
@@ -142,7 +142,7 @@ test('pipelines disposed at any moment leave no execution pending and no permit 
   assert.equal(unhandled, 0);
 });
 
-test('a release and a newcomer in the same turn never exceed the limit, and the waiter goes first', async () => {
+test('a release and a newcomer in one turn never exceed the limit, and the waiter goes first', async () => {
   const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1, 10_000).build();
   let running = 0;
   const order = [];

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BulkheadRejectedError, PipelineDisposedError, ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import {
+  BulkheadRejectedError,
+  PipelineDisposedError,
+  ResiliencePipelineBuilder,
+} from '@ylcnfrht/resilience';
 import { deferred } from './support/deferred.mjs';
 import { hold, rejection, turn } from './support/hold.mjs';
 import { assertIdle } from './support/idle.mjs';
@@ -30,7 +34,10 @@ const SUCCESSES = {
   'an async function': [async () => 'later', 'later'],
   'a thenable': [() => thenable((resolve) => resolve('then')), 'then'],
   'a thenable that is a function': [() => Object.assign(() => {}, thenable((resolve) => resolve('f'))), 'f'],
-  'a thenable of a thenable': [() => thenable((resolve) => resolve(thenable((inner) => inner('deep')))), 'deep'],
+  'a thenable of a thenable': [
+    () => thenable((resolve) => resolve(thenable((inner) => inner('deep')))),
+    'deep',
+  ],
   'a thenable that calls both callbacks': [
     () => thenable((resolve, reject) => {
       resolve('first');

@@ -101,7 +101,7 @@ test('an execution started from an abort listener gets the permit of the one tha
   assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));
 });
 
-test('a deadline does not end the execution that took the place of one aborted in the same moment', async () => {
+test('a deadline spares the execution that took the place of one aborted in the same moment', async () => {
   const controller = new AbortController();
   const pipeline = new ResiliencePipelineBuilder().addTimeout(20).build();
   const first = hold(pipeline);
@@ -180,7 +180,7 @@ test('a telemetry listener may execute: its events are told too, and nothing is 
   assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));
 });
 
-test('waiters aborted while a disposal rejects them are rejected once, with the reason that came first', async () => {
+test('waiters aborted while a disposal rejects them are rejected once, for what came first', async () => {
   const controller = new AbortController();
   const reasons = [];
   const pipeline = new ResiliencePipelineBuilder({

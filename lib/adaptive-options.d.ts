@@ -27,7 +27,7 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
   initialLimit?: number | undefined;
   /** Default 1. An integer >= 1. */
   minLimit?: number | undefined;
-  /** Default 1000, or minLimit if that is higher. An integer >= minLimit. */
+  /** Default 1000. An integer >= minLimit; the default is raised to a minLimit above it. */
   maxLimit?: number | undefined;
   /** Max executions waiting (FIFO) for a permit. Default 0. An integer, 0 to 2^31-1. */
   queueLimit?: number | undefined;

@@ -34,8 +34,10 @@ const OUTCOME = 1;
 /** @typedef {import('./segment.js').Gate} Gate */
 
 /**
- * By a timeout's error, the gate whose deadline ended an execution around other stages: it counts the callback
- * that the error reaches further in. @type {WeakMap<object, Gate>}
+ * By a timeout's error, the gate whose deadline ended an execution around other stages. That gate counts the
+ * callback which the error reaches further in.
+ *
+ * @type {WeakMap<object, Gate>}
  */
 const abandoners = new WeakMap();
 
@@ -152,7 +154,7 @@ class Execution {
     }
   }
 
-  /** A promise callback runs in the AsyncLocalStorage stores of the code that added it: here, the caller's. */
+  /** A promise callback runs in the AsyncLocalStorage stores of whoever added it: here, the caller. */
   #keepStores() {
     new Promise((resolve) => {
       this.resume = /** @type {() => void} */ (resolve);
