@@ -30,7 +30,8 @@ export interface ResilienceMiddlewareLimits {
    * Time until a request is answered 504, > 0. Default: no deadline.
    *
    * It guards the time to the first byte: a response that has begun goes on. With `body: true` (default
-   * false) it guards the whole response, and destroys the socket at the deadline.
+   * false) it guards the whole response until the client has taken it, and destroys the socket at the deadline:
+   * the guard against a client that stops reading a stream.
    */
   timeout?: Duration | { timeout: Duration; body?: boolean | undefined } | undefined;
   /** Requests past this cap wait, or are answered 503. Default: no cap. */
@@ -56,7 +57,7 @@ export interface ResilienceMiddleware {
   (req: IncomingMessage, res: ServerResponse, next: (error?: any) => void): void;
   /** The pipeline that requests run in: read in flight and queued from its strategies. */
   readonly pipeline: ResiliencePipeline<any, any>;
-  /** Late writes, throws and `next(error)` calls ignored after a 504 or a disconnect. */
+  /** Writes that were ignored because they came after a 504, also those of an error handler. */
   readonly swallowed: number;
   /** Call it on SIGTERM: waiting and later requests are answered 503, running ones finish. */
   dispose(): void;
@@ -68,7 +69,11 @@ export interface ResilienceMiddleware {
  *
  * A request without a permit is answered 503, one past its deadline 504, both with JSON of exactly `{
  * statusCode, error, message }`; a 503 has `Retry-After`. A client that disconnects aborts its request's
- * signal and gives its permit back. A permit is held until the response has ended.
+ * signal and gives its permit back. A permit is held until the handler has ended the response, with `body: true`
+ * until the response has left.
+ *
+ * To the pipeline, a response with a status of 400 or more is a failure whose error has that `statusCode`. By
+ * default an adaptive limiter takes 408 and 5xx for drops, and no sample of other client errors.
  *
  * @throws TypeError or RangeError for an option that is unknown or outside of its range, and for `pipeline`
  * together with another option.

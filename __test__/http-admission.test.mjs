@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
 import { ResiliencePipelineBuilder, getResilienceContext } from '@ylcnfrht/resilience';
-import { HTTP_REQUEST, resilienceMiddleware } from '@ylcnfrht/resilience/http';
+import { HTTP_REQUEST } from '@ylcnfrht/resilience/http';
 import { forEachAdapter } from './support/http-adapters.mjs';
-import { oneConnection, rawConnection } from './support/http-client.mjs';
+import { rawConnection } from './support/http-client.mjs';
+import { heldRoute } from './support/http-held-route.mjs';
 import {
   DISPOSED,
   DROPPED,
@@ -19,23 +20,12 @@ import {
   until,
 } from './support/http-server.mjs';
 
-/** A route whose requests wait until the test answers them. */
-function heldRoute() {
-  const held = [];
-  return {
-    held,
-    handler: (req, res) => {
-      held.push({ req, res, answer: () => res.end(req.url) });
-    },
-  };
-}
-
 forEachAdapter((adapter) => {
   test('a request with a permit runs at once', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { send, limiter } = await serve(t, adapter, {
       options: { timeout: '5s', concurrency: { permitLimit: 2 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const { response } = send('/work?a');
     await until(() => held.length === 1);
@@ -46,10 +36,10 @@ forEachAdapter((adapter) => {
   });
 
   test('waiters are served in order, and past the queue a request is answered 503 at once', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { send, limiter } = await serve(t, adapter, {
       options: { concurrency: { permitLimit: 1, queueLimit: 2 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const responses = [];
     for (let index = 0; index < 3; index++) {
@@ -67,10 +57,10 @@ forEachAdapter((adapter) => {
   });
 
   test('a request that waits longer than queueTimeout is answered 503', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { send, limiter } = await serve(t, adapter, {
       options: { concurrency: { permitLimit: 1, queueLimit: 1, queueTimeout: 30 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const first = send('/work');
     await until(() => held.length === 1);
@@ -116,13 +106,13 @@ forEachAdapter((adapter) => {
   });
 
   test('drop-oldest answers the longest waiter 503', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const pipeline = new ResiliencePipelineBuilder()
       .addConcurrencyLimiter({ permitLimit: 1, queueLimit: 1, overflow: 'drop-oldest' })
       .build();
     const { send, limiter } = await serve(t, adapter, {
       options: { pipeline },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const first = send('/work');
     await until(() => limiter.inflight === 1);
@@ -157,11 +147,11 @@ forEachAdapter((adapter) => {
   });
 
   test('a deadline outside of the limiter also ends the wait, with a 504', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const pipeline = new ResiliencePipelineBuilder().addTimeout(40).addConcurrencyLimiter(1, 1).build();
     const { send, limiter } = await serve(t, adapter, {
       options: { pipeline },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const first = send('/work');
     await until(() => held.length === 1);
@@ -186,10 +176,10 @@ forEachAdapter((adapter) => {
   });
 
   test('dispose answers waiters and later requests 503, and lets running ones finish', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { send, resilience, limiter } = await serve(t, adapter, {
       options: { timeout: '5s', concurrency: { permitLimit: 1, queueLimit: 1 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const running = send('/work');
     await until(() => held.length === 1);
@@ -202,59 +192,6 @@ forEachAdapter((adapter) => {
     held[0].answer();
     assert.equal((await running.response).text, '/work');
     assert.equal(held.length, 1);
-  });
-
-  test('HEAD is counted and rejected like GET, without a body', async (t) => {
-    const { held, handler } = heldRoute();
-    const { send, limiter } = await serve(t, adapter, {
-      options: { concurrency: { permitLimit: 1 } },
-      routes: { 'GET /work': handler },
-    });
-    const first = send('/work', { method: 'HEAD' });
-    await until(() => limiter.inflight === 1);
-    const second = await send('/work', { method: 'HEAD' }).response;
-    assert.deepEqual([second.status, second.headers['retry-after'], second.text], [503, '1', '']);
-    held[0].answer();
-    const { status, text } = await first.response;
-    assert.deepEqual([status, text], [200, '']);
-  });
-
-  test('OPTIONS and unknown routes give their permit back', async (t) => {
-    const { send, limiter } = await serve(t, adapter, {
-      options: { timeout: '5s', concurrency: { permitLimit: 1 } },
-      routes: { 'GET /work': (_req, res) => res.end() },
-    });
-    const options = await send('/work', { method: 'OPTIONS' }).response;
-    assert.equal(options.status, 200);
-    assert.match(options.headers.allow, /^GET, ?HEAD$/);
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      assert.equal((await send('/unknown', { method }).response).status, 404);
-      assert.equal(limiter.inflight, 0);
-    }
-  });
-
-  test('a large upload is rejected before it is read, and its connection goes on', async (t) => {
-    const { held, handler } = heldRoute();
-    const { server, send, limiter } = await serve(t, adapter, {
-      options: { concurrency: { permitLimit: 1 } },
-      routes: { 'GET /work': handler, 'POST /upload': handler },
-    });
-    const first = send('/work');
-    await until(() => limiter.inflight === 1);
-    let connections = 0;
-    server.on('connection', () => connections++);
-    const agent = oneConnection();
-    t.after(() => agent.destroy());
-    const body = Buffer.alloc(8 * 2 ** 20);
-    for (let index = 0; index < 2; index++) {
-      const upload = send('/upload', { method: 'POST', agent, body });
-      assertAnswer(await upload.response, 503, 'BULKHEAD_FULL', FULL);
-      assert.equal(held.length, 1);
-      await turn();
-    }
-    held[0].answer();
-    assert.equal((await first.response).status, 200);
-    assert.equal(connections, 1);
   });
 
   test('a request answered before it got here runs without a permit', async (t) => {
@@ -276,7 +213,7 @@ forEachAdapter((adapter) => {
 
   test('a request whose client left before it got here never runs', async (t) => {
     const gone = deferred();
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { port, limiter, resilience } = await serve(t, adapter, {
       before: [
         async (_req, res, next) => {
@@ -286,7 +223,7 @@ forEachAdapter((adapter) => {
         },
       ],
       options: { concurrency: { permitLimit: 1 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const client = await rawConnection(port);
     client.get('/work');
@@ -297,7 +234,7 @@ forEachAdapter((adapter) => {
   });
 
   test('a waiter that something else answers leaves the queue, and its handler never runs', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const responses = [];
     const { send, limiter } = await serve(t, adapter, {
       before: [
@@ -307,7 +244,7 @@ forEachAdapter((adapter) => {
         },
       ],
       options: { concurrency: { permitLimit: 1, queueLimit: 1 } },
-      routes: { 'GET /work': handler },
+      routes,
     });
     const first = send('/work');
     await until(() => limiter.inflight === 1);
@@ -320,37 +257,4 @@ forEachAdapter((adapter) => {
     assert.equal((await first.response).status, 200);
     assert.equal(held.length, 1);
   });
-});
-
-test('options that make no sense are errors', () => {
-  const pipeline = new ResiliencePipelineBuilder().addTimeout('5s').build();
-  const concurrency = { permitLimit: 1 };
-  const wrong = [
-    [undefined, TypeError, /the options of resilienceMiddleware must be an object/],
-    [{}, TypeError, /needs timeout, concurrency or pipeline/],
-    [{ name: 'inbound' }, TypeError, /needs timeout, concurrency or pipeline/],
-    [{ pipeline, timeout: '5s' }, TypeError, /not both/],
-    [{ pipeline, concurrency }, TypeError, /not both/],
-    [{ pipeline, name: 'inbound' }, TypeError, /not both/],
-    [{ pipeline: { execute() {} } }, TypeError, /pipeline must be a ResiliencePipeline/],
-    [{ timeout: 0 }, RangeError, /timeout/],
-    [{ timeout: 'soon' }, RangeError, /timeout/],
-    [{ timeout: null }, TypeError, /timeout/],
-    [{ timeout: {} }, RangeError, /timeout/],
-    [{ timeout: { timeout: '5s', body: 1 } }, TypeError, /body must be a boolean/],
-    [{ timeout: { timeout: '5s', whole: true } }, TypeError, /no option 'whole'/],
-    [{ concurrency: 5 }, TypeError, /concurrency/],
-    [{ concurrency: {} }, TypeError, /permitLimit/],
-    [{ concurrency: { permitLimit: 0 } }, RangeError, /permitLimit/],
-    [{ concurrency: { ...concurrency, priority: () => 0 } }, TypeError, /no option 'priority'/],
-    [{ timeout: '5s', retry: {} }, TypeError, /no option 'retry'/],
-    [{ timeout: '5s', name: '' }, RangeError, /name/],
-  ];
-  for (const [options, type, message] of wrong) {
-    assert.throws(
-      () => resilienceMiddleware(options),
-      (error) => error instanceof type && message.test(error.message),
-      `${JSON.stringify(options)} must throw a ${type.name} ${message}`,
-    );
-  }
 });

@@ -2,43 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
-import { ResiliencePipelineBuilder, getResilienceContext, getResilienceSignal } from '@ylcnfrht/resilience';
+import { ResiliencePipelineBuilder, getResilienceSignal } from '@ylcnfrht/resilience';
 import { forEachAdapter } from './support/http-adapters.mjs';
 import { rawConnection } from './support/http-client.mjs';
+import { assertDisconnected, countsAtClose, heldRoute } from './support/http-held-route.mjs';
 import { deferred, serve, until } from './support/http-server.mjs';
-
-/** A route whose requests wait, and tell when their signals abort. */
-function heldRoute() {
-  const held = [];
-  return {
-    held,
-    handler: (req, res) => {
-      const { signal } = getResilienceContext(req);
-      const aborted = new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve(signal.reason));
-      });
-      held.push({ req, res, signal, aborted, answer: () => res.end(req.url) });
-    },
-  };
-}
-
-const work = (handler) => ({ 'GET /work': handler });
-
-/** What `read()` gives right after everyone has heard that the server lost a connection. */
-async function countsAtClose(server, index, read) {
-  const counts = deferred();
-  let connections = 0;
-  server.on('connection', (socket) => {
-    if (connections++ !== index) return;
-    socket.once('close', () => process.nextTick(() => counts.resolve(read())));
-  });
-  return counts.promise;
-}
-
-function assertDisconnected(reason) {
-  assert.ok(reason instanceof DOMException);
-  assert.deepEqual([reason.name, reason.message], ['AbortError', 'the client disconnected']);
-}
 
 forEachAdapter((adapter) => {
   const options = { timeout: '5s', concurrency: { permitLimit: 1, queueLimit: 2 } };
@@ -49,8 +17,8 @@ forEachAdapter((adapter) => {
     ['ends', (socket) => socket.end()],
   ]) {
     test(`a client that ${how} its connection while its handler runs`, async (t) => {
-      const { held, handler } = heldRoute();
-      const { server, port, limiter, send } = await serve(t, adapter, { options, routes: work(handler) });
+      const { held, routes } = heldRoute();
+      const { server, port, limiter, send } = await serve(t, adapter, { options, routes });
       const counts = countsAtClose(server, 0, () => [limiter.inflight, limiter.queued]);
       const client = await rawConnection(port);
       client.get('/work');
@@ -67,8 +35,8 @@ forEachAdapter((adapter) => {
     });
 
     test(`a client that ${how} its connection while it is queued`, async (t) => {
-      const { held, handler } = heldRoute();
-      const { server, port, limiter, send } = await serve(t, adapter, { options, routes: work(handler) });
+      const { held, routes } = heldRoute();
+      const { server, port, limiter, send } = await serve(t, adapter, { options, routes });
       const counts = countsAtClose(server, 1, () => [limiter.inflight, limiter.queued]);
       const first = send('/work?first');
       await until(() => held.length === 1);
@@ -89,8 +57,8 @@ forEachAdapter((adapter) => {
   }
 
   test('the permit of a lost connection goes to the next waiter', async (t) => {
-    const { held, handler } = heldRoute();
-    const { port, limiter, send } = await serve(t, adapter, { options, routes: work(handler) });
+    const { held, routes } = heldRoute();
+    const { port, limiter, send } = await serve(t, adapter, { options, routes });
     const client = await rawConnection(port);
     client.get('/work');
     await until(() => held.length === 1);
@@ -100,46 +68,6 @@ forEachAdapter((adapter) => {
     await until(() => held.length === 2);
     held[1].answer();
     assert.equal((await next.response).text, '/work?next');
-  });
-
-  test('no sample comes of a lost connection, running, streaming or queued', async (t) => {
-    const samples = [];
-    const pipeline = new ResiliencePipelineBuilder()
-      .addAdaptiveConcurrencyLimiter({
-        initialLimit: 2,
-        queueLimit: 1,
-        algorithm: {
-          onSample: (sample) => {
-            samples.push(sample.dropped);
-            return sample.limit;
-          },
-        },
-      })
-      .build();
-    const { held, handler } = heldRoute();
-    const { port, limiter, send } = await serve(t, adapter, {
-      options: { pipeline },
-      routes: work(handler),
-    });
-    const clients = [];
-    for (let index = 0; index < 3; index++) {
-      clients.push(await rawConnection(port));
-      clients[index].get('/work');
-      await until(() => limiter.inflight + limiter.queued === index + 1);
-    }
-    held[1].res.write('part');
-    await clients[1].receive('part');
-    clients[2].socket.destroy();
-    await until(() => limiter.queued === 0);
-    clients[1].socket.destroy();
-    clients[0].socket.destroy();
-    await until(() => limiter.inflight === 0);
-    assert.deepEqual(samples, []);
-    const served = send('/work');
-    await until(() => held.length === 3);
-    held[2].answer();
-    await served.response;
-    assert.deepEqual([samples, limiter.limit], [[false], 2]);
   });
 
   test('an upload that is aborted gives its permit back', async (t) => {
@@ -165,8 +93,8 @@ forEachAdapter((adapter) => {
     ['takes its connection over and ends it', ({ req }) => req.socket.end('HTTP/1.1 101 Hijacked\r\n\r\n')],
   ]) {
     test(`a handler that ${how} gives its permit back once`, async (t) => {
-      const { held, handler } = heldRoute();
-      const { port, limiter, send } = await serve(t, adapter, { options, routes: work(handler) });
+      const { held, routes } = heldRoute();
+      const { port, limiter, send } = await serve(t, adapter, { options, routes });
       const client = await rawConnection(port);
       client.get('/work');
       await until(() => held.length === 1);
@@ -187,8 +115,8 @@ forEachAdapter((adapter) => {
   }
 
   test('a response that ends normally aborts nothing, even when its connection closes later', async (t) => {
-    const { held, handler } = heldRoute();
-    const { server, port, limiter } = await serve(t, adapter, { options, routes: work(handler) });
+    const { held, routes } = heldRoute();
+    const { server, port, limiter } = await serve(t, adapter, { options, routes });
     const closed = countsAtClose(server, 0, () => limiter.inflight);
     const client = await rawConnection(port);
     client.get('/work');
@@ -226,72 +154,11 @@ forEachAdapter((adapter) => {
     assert.equal(await work, false);
   });
 
-  test('pipelined requests on one connection are served in order', async (t) => {
-    const { held, handler } = heldRoute();
-    const { port, limiter } = await serve(t, adapter, { options, routes: work(handler) });
-    const client = await rawConnection(port);
-    client.get('/work?1');
-    client.get('/work?2');
-    await until(() => held.length === 1 && limiter.queued === 1);
-    held[0].answer();
-    await until(() => held.length === 2);
-    held[1].answer();
-    const received = await client.receive('HTTP/1.1 200 OK', 2).then(() => client.receive('/work?2'));
-    assert.ok(received.indexOf('/work?1') < received.indexOf('/work?2'));
-    client.socket.destroy();
-  });
-
-  test('a pipelined request whose permit the one before it waits for', async (t) => {
-    const { held, handler } = heldRoute();
-    const pipeline = new ResiliencePipelineBuilder()
-      .addConcurrencyLimiter({
-        permitLimit: 1,
-        queueLimit: 2,
-        priority: ({ properties }) => [...properties.values()][0].url.length,
-      })
-      .build();
-    const { port, send, limiter } = await serve(t, adapter, {
-      options: { pipeline },
-      routes: work(handler),
-    });
-    const running = send('/work');
-    await until(() => held.length === 1);
-    const client = await rawConnection(port);
-    client.get('/work?unimportant');
-    client.get('/work?2');
-    await until(() => limiter.queued === 2);
-    held[0].answer();
-    await until(() => held.length === 2);
-    held[1].answer();
-    await until(() => held.length === 3);
-    held[2].answer();
-    const received = await client.receive('/work?2');
-    assert.ok(received.indexOf('/work?unimportant') < received.indexOf('/work?2'));
-    assert.equal((await running.response).status, 200);
-    client.socket.destroy();
-  });
-
-  test('a client that leaves takes all of its pipelined requests along', async (t) => {
-    const { held, handler } = heldRoute();
-    const { server, port, limiter } = await serve(t, adapter, {
-      options: { timeout: '5s', concurrency: { permitLimit: 2, queueLimit: 2 } },
-      routes: work(handler),
-    });
-    const counts = countsAtClose(server, 0, () => [limiter.inflight, limiter.queued]);
-    const client = await rawConnection(port);
-    for (let index = 0; index < 4; index++) client.get('/work');
-    await until(() => held.length === 2 && limiter.queued === 2);
-    client.socket.destroy();
-    assert.deepEqual(await counts, [0, 0]);
-    for (const { aborted } of held) assertDisconnected(await aborted);
-    assert.equal(held.length, 2);
-  });
-
   test('a rejection that cannot be written costs no permit and throws nothing', async (t) => {
-    const { held, handler } = heldRoute();
+    const { held, routes } = heldRoute();
     const { server, port, limiter, send } = await serve(t, adapter, {
       options: { concurrency: { permitLimit: 1 } },
-      routes: work(handler),
+      routes,
     });
     const running = send('/work');
     await until(() => held.length === 1);
@@ -310,45 +177,6 @@ forEachAdapter((adapter) => {
     held[0].answer();
     assert.equal((await running.response).status, 200);
   });
-
-  for (const [what, requestOptions] of [
-    ['rejected', { concurrency: { permitLimit: 1 } }],
-    ['late', { timeout: 20, concurrency: { permitLimit: 1 } }],
-  ]) {
-    test(`a middleware that throws while a ${what} request is answered costs its connection`, async (t) => {
-      const { held, handler } = heldRoute();
-      const { port, limiter } = await serve(t, adapter, {
-        before: [
-          (_req, res, next) => {
-            const { writeHead } = res;
-            res.writeHead = (status, ...rest) => {
-              if (status >= 500) throw new Error('a defect in a middleware');
-              return Reflect.apply(writeHead, res, [status, ...rest]);
-            };
-            next();
-          },
-        ],
-        options: requestOptions,
-        routes: work(handler),
-      });
-      const first = await rawConnection(port);
-      first.get('/work');
-      await until(() => held.length === 1);
-      if (what === 'rejected') {
-        const second = await rawConnection(port);
-        second.get('/work');
-        await once(second.socket, 'close');
-        held[0].answer();
-        await first.receive('/work');
-        first.socket.destroy();
-      } else {
-        const closed = once(first.socket, 'close');
-        assert.equal((await held[0].aborted).code, 'TIMEOUT');
-        await closed;
-      }
-      assert.equal(limiter.inflight, 0);
-    });
-  }
 
   test('a nested pipeline stops when the client leaves, running or waiting', async (t) => {
     const database = new ResiliencePipelineBuilder().addConcurrencyLimiter(1, 1).build();

@@ -105,7 +105,12 @@ describe(InternalError, { name: 'InternalError' });
  * @returns {boolean}
  */
 function isExecutionRejected(error) {
-  return typeof error === 'object' && error !== null && error[BRAND] === true;
+  try {
+    return typeof error === 'object' && error !== null && error[BRAND] === true;
+  } catch {
+    // A revoked proxy, say: anything can be thrown, and be the reason of an abort.
+    return false;
+  }
 }
 
 /** @param {any} error */

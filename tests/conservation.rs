@@ -194,7 +194,7 @@ impl User {
         let ticket = self.stale[pick(&mut self.random, self.stale.len())];
         assert_eq!(self.engine.exit(ticket, Outcomes::default()), Err(Error::StaleTicket));
         assert_eq!(self.engine.mark(ticket, false), Err(Error::StaleTicket));
-        assert_eq!(self.engine.effects().as_slice(), []);
+        assert_eq!(*self.engine.effects(), []);
     }
 
     fn react(&mut self) {

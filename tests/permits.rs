@@ -47,7 +47,7 @@ fn counts(engine: &Engine, segment: Key) -> (u32, usize) {
 }
 
 fn take(engine: &mut Engine) -> Vec<Effect> {
-    std::mem::take(engine.effects())
+    std::mem::take(engine.effects()).into()
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Bench {
     }
 
     fn effects(&mut self) -> Vec<Effect> {
-        std::mem::take(self.engine.effects())
+        std::mem::take(self.engine.effects()).into()
     }
 
     fn run(&mut self) -> Key {

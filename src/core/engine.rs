@@ -1,5 +1,7 @@
 //! All segments, executions and deadlines of one thread.
 
+use std::collections::VecDeque;
+
 use super::algorithm::Sample;
 use super::clock::Nanos;
 use super::effect::Effect;
@@ -184,7 +186,7 @@ impl Engine {
     }
 
     /// What happened since it was last emptied, oldest first.
-    pub const fn effects(&mut self) -> &mut Vec<Effect> {
+    pub const fn effects(&mut self) -> &mut VecDeque<Effect> {
         &mut self.ledger.effects
     }
 }

@@ -7,6 +7,8 @@
 //! outcome. So from the first refusal or passed deadline on the execution is *closing*: out of every queue,
 //! all deadlines disarmed, permits still held, until the caller's exit.
 
+use std::collections::VecDeque;
+
 use super::algorithm::Sample;
 use super::clock::Nanos;
 use super::effect::{Effect, Reason, Refusal};
@@ -29,7 +31,7 @@ pub struct Ledger {
     /// Every armed deadline.
     pub timers: Timers,
     /// What happened and was not taken yet.
-    pub effects: Vec<Effect>,
+    pub effects: VecDeque<Effect>,
 }
 
 /// The answer to an execution that wants in.
@@ -87,7 +89,7 @@ impl Segment {
             }
             Progress::Stopped(refusal) => {
                 close(key, ledger);
-                ledger.effects.push(Effect::Rejected { ticket: key, refusal });
+                ledger.effects.push_back(Effect::Rejected { ticket: key, refusal });
                 Entry::Waiting(key)
             }
         }
@@ -184,10 +186,10 @@ impl Segment {
         match adaptive.observe(sample, cuts) {
             Observed::Same => {}
             Observed::Moved { old, new } => {
-                ledger.effects.push(Effect::LimitChanged { segment, gate: index, old, new, sample });
+                ledger.effects.push_back(Effect::LimitChanged { segment, gate: index, old, new, sample });
             }
             Observed::Pending => {
-                ledger.effects.push(Effect::Sampled { segment, gate: index, sample, cuts });
+                ledger.effects.push_back(Effect::Sampled { segment, gate: index, sample, cuts });
             }
         }
     }
@@ -205,7 +207,7 @@ impl Segment {
         let observed = adaptive.apply(next, sample, cuts);
         let limit = adaptive.exact_limit();
         if let Observed::Moved { old, new } = observed {
-            ledger.effects.push(Effect::LimitChanged { segment: id, gate: index, old, new, sample });
+            ledger.effects.push_back(Effect::LimitChanged { segment: id, gate: index, old, new, sample });
             self.admit_waiters(index, ledger);
         }
         Some(limit)
@@ -222,11 +224,11 @@ impl Segment {
                 ledger.timers.disarm(timer, &mut ledger.effects);
             }
             match self.proceed(key, None, ledger) {
-                Progress::Through => ledger.effects.push(Effect::Admitted { ticket: key }),
+                Progress::Through => ledger.effects.push_back(Effect::Admitted { ticket: key }),
                 Progress::Queued => {}
                 Progress::Stopped(refusal) => {
                     close(key, ledger);
-                    ledger.effects.push(Effect::Rejected { ticket: key, refusal });
+                    ledger.effects.push_back(Effect::Rejected { ticket: key, refusal });
                 }
             }
         }
@@ -246,7 +248,7 @@ impl Segment {
                     }
                 }
                 close(key, ledger);
-                ledger.effects.push(Effect::TimedOut { ticket: key, gate });
+                ledger.effects.push_back(Effect::TimedOut { ticket: key, gate });
             }
             Alarm::QueueTimeout { ticket: key } => {
                 let Some(ticket) = ledger.tickets.get(key) else { return };
@@ -279,7 +281,7 @@ impl Segment {
     /// Tells a waiter, already out of the queue of the limiter at `index`, that it has to go.
     fn reject(&self, key: Key, index: usize, reason: Reason, ledger: &mut Ledger) {
         close(key, ledger);
-        ledger.effects.push(Effect::Rejected { ticket: key, refusal: self.refusal(index, reason) });
+        ledger.effects.push_back(Effect::Rejected { ticket: key, refusal: self.refusal(index, reason) });
     }
 
     fn refusal(&self, index: usize, reason: Reason) -> Refusal {

@@ -1,5 +1,7 @@
 //! Every deadline of one thread.
 
+use std::collections::VecDeque;
+
 use super::clock::Nanos;
 use super::effect::Effect;
 use super::slab::{Key, Slab};
@@ -53,7 +55,13 @@ pub struct Timers {
 
 impl Timers {
     /// Arms a deadline `delay_ms` from `now`, rounded up to a millisecond. An infinite one is none.
-    pub fn arm(&mut self, now: Nanos, delay_ms: f64, alarm: Alarm, effects: &mut Vec<Effect>) -> Option<Timer> {
+    pub fn arm(
+        &mut self,
+        now: Nanos,
+        delay_ms: f64,
+        alarm: Alarm,
+        effects: &mut VecDeque<Effect>,
+    ) -> Option<Timer> {
         if delay_ms == f64::INFINITY {
             return None;
         }
@@ -61,21 +69,21 @@ impl Timers {
             Driver::Wheel => Timer::Wheel(self.wheel.insert(now.plus_ms(delay_ms).ceil_ms(), alarm)),
             Driver::Outside => {
                 let timer = self.outside.insert(alarm);
-                effects.push(Effect::Armed { timer, delay_ms });
+                effects.push_back(Effect::Armed { timer, delay_ms });
                 Timer::Outside(timer)
             }
         })
     }
 
     /// Disarms a deadline; one that has fired is left alone.
-    pub fn disarm(&mut self, timer: Timer, effects: &mut Vec<Effect>) {
+    pub fn disarm(&mut self, timer: Timer, effects: &mut VecDeque<Effect>) {
         match timer {
             Timer::Wheel(key) => {
                 self.wheel.remove(key);
             }
             Timer::Outside(key) => {
                 if self.outside.remove(key).is_some() {
-                    effects.push(Effect::Disarmed { timer: key });
+                    effects.push_back(Effect::Disarmed { timer: key });
                 }
             }
         }
