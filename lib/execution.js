@@ -326,7 +326,7 @@ class Execution {
    */
   #outcomes(ok, value) {
     const segment = /** @type {import('./segment.js').Segment} */ (this.segment);
-    if (segment.learners.length === 0) return 0;
+    if (segment.learners.length === 0 || (ok && !segment.judgesSuccess)) return 0;
     return segment.outcomes(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), this.context);
   }
 

@@ -3,6 +3,7 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
+const { defaultShouldDrop } = require('./should-drop.js');
 const { MAX_GATES, binding, hot, report, thread } = require('./native.js');
 
 /**
@@ -58,6 +59,8 @@ class Segment {
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.shouldDrop === undefined ? [] : [index]));
+    /** Whether a success can be a drop: the default never finds it one. */
+    this.judgesSuccess = gates.some((gate) => (gate.shouldDrop ?? defaultShouldDrop) !== defaultShouldDrop);
     segments.set(this.key, new WeakRef(this));
     collected.register(this, this.key);
     gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index }));
