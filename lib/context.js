@@ -14,8 +14,12 @@ const { rangeError, typeError } = require('./options.js');
 /** @type {AsyncLocalStorage<ResilienceContext | undefined>} */
 const storage = new AsyncLocalStorage();
 
-/** The contexts of inbound requests by the framework's request object. @type {WeakMap<object, ResilienceContext>} */
-const requests = new WeakMap();
+/**
+ * Where a framework's request object names the outermost of its inbound requests; each middleware makes one. A
+ * property, because a `WeakMap` with an entry a request costs more in garbage collection than all the rest of
+ * the admission.
+ */
+const INBOUND = Symbol('@ylcnfrht/resilience.inbound');
 
 class ResilienceContext {
   /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
@@ -28,9 +32,9 @@ class ResilienceContext {
   #operationKey;
   /** @type {AbortController | undefined} */
   #controller;
-  /** What an abort from above cancels. @type {{ cancel(reason: unknown): void } | undefined} */
+  /** What an abort from above cancels. @type {import('./execution.js').Execution | undefined} */
   #execution;
-  /** Told of an abort before anyone else. @type {((reason: unknown) => void) | undefined} */
+  /** Told of an abort before anyone else. @type {{ aborted(reason: unknown): void } | undefined} */
   #onAbort;
   #aborted = false;
   /** @type {unknown} */
@@ -110,7 +114,7 @@ class ResilienceContext {
    * Names what an abort from above cancels.
    *
    * @param {ResilienceContext} context
-   * @param {{ cancel(reason: unknown): void }} execution
+   * @param {import('./execution.js').Execution} execution
    */
   static attach(context, execution) {
     context.#execution = execution;
@@ -120,22 +124,22 @@ class ResilienceContext {
    * Lets `listener` know of an abort, before the user's code does.
    *
    * @param {ResilienceContext} context
-   * @param {(reason: unknown) => void} listener
+   * @param {{ aborted(reason: unknown): void }} listener
    */
   static onAbort(context, listener) {
     context.#onAbort = listener;
   }
 
   /**
-   * Visits the executions from `context` up to that of `root`, one of its ancestors or itself.
+   * Tells the executions from `context` up to that of `root`, one of its ancestors or itself, that the first
+   * byte of their answer has left.
    *
    * @param {ResilienceContext} context
    * @param {ResilienceContext} root
-   * @param {(execution: any) => void} visit
    */
-  static visitExecutions(context, root, visit) {
+  static markFirstByte(context, root) {
     for (let own = /** @type {ResilienceContext | undefined} */ (context); own !== undefined; own = own.#parent) {
-      if (own.#execution !== undefined) visit(own.#execution);
+      own.#execution?.mark();
       if (own === root) return;
     }
   }
@@ -181,7 +185,7 @@ class ResilienceContext {
     }
     for (const member of family) {
       const execution = member.#execution;
-      if (member.#onAbort !== undefined) member.#onAbort(reason);
+      if (member.#onAbort !== undefined) member.#onAbort.aborted(reason);
       if (execution !== undefined) execution.cancel(reason);
       if (member.#controller !== undefined) member.#controller.abort(reason);
     }
@@ -255,16 +259,16 @@ function readProperties(properties) {
 function getResilienceContext(request) {
   if (request === undefined) return storage.getStore();
   if (typeof request !== 'object' || request === null) throw typeError('request', 'an object', request);
-  return requests.get(request);
+  return /** @type {any} */ (request)[INBOUND]?.currentContext();
 }
 
 const getResilienceSignal = () => storage.getStore()?.signal;
 
 module.exports = {
+  INBOUND,
   ResilienceContext,
   createContext,
   getResilienceContext,
   getResilienceSignal,
-  requests,
   storage,
 };

@@ -32,6 +32,7 @@ const OUTCOME = 1;
 
 /** @typedef {(context: ResilienceContext) => unknown} Callback */
 /** @typedef {import('./segment.js').Gate} Gate */
+/** @typedef {{ hasBegun(): boolean }} Stream */
 
 /**
  * By a timeout's error, the gate whose deadline ended an execution around other stages. That gate counts the
@@ -79,6 +80,8 @@ class Execution {
     this.notice = undefined;
     /** The timeout gate that gave up on the callback, which still runs. @type {Gate | undefined} */
     this.abandonedBy = undefined;
+    /** The answer that it streams: once begun, no deadline ends it. @type {Stream | undefined} */
+    this.stream = undefined;
     /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
     this.onSettled = undefined;
     this.promise = new Promise(capture);
@@ -266,6 +269,8 @@ class Execution {
   timedOut(index) {
     const { context } = this;
     const { gates, telemetry } = /** @type {import('./segment.js').Segment} */ (this.segment);
+    // Its deadlines are disarmed by now, and its permits held: it goes on.
+    if (this.stream?.hasBegun()) return;
     const gate = gates[index];
     const { name, onTimeout } = gate;
     const own = gate.parameter === undefined ? gate.timeoutMs : this.parameter;
@@ -292,15 +297,11 @@ class Execution {
     this.abandonedBy = gate;
   }
 
-  /**
-   * The first byte of a streamed answer has left: its latency is known, and no deadline ends it any more.
-   *
-   * @param {boolean} keepDeadlines Whether the deadlines hold for the rest too.
-   */
-  mark(keepDeadlines) {
+  /** The first byte of a streamed answer has left: that is its latency. */
+  mark() {
     if (this.state === SETTLED || this.ticket === 0) return;
     setClock();
-    report(hot.mark(this.ticket, keepDeadlines ? 1 : 0));
+    report(hot.mark(this.ticket));
     afterCall();
   }
 

@@ -48,7 +48,7 @@ const thread = new binding.Thread(channel);
  * @type {{
  *   enter(segment: number, parameter: number): number,
  *   exit(ticket: number, outcomes: number): number,
- *   mark(ticket: number, keepDeadlines: number): number,
+ *   mark(ticket: number): number,
  *   tick(): number,
  *   expire(timer: number): number,
  *   applyLimit(segment: number, gate: number, next: number, rtt: number, inflight: number, dropped: number,

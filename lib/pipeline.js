@@ -23,17 +23,25 @@ const { Segment } = require('./segment.js');
 
 /** @typedef {Segment | Combinator} Stage */
 
+/** @typedef {import('./execution.js').Stream} Stream */
+
 /**
- * Prepares an execution that settles with an outcome, so that its context is known before it starts.
+ * Prepares an execution that settles with an outcome, so that its context is known before it starts. Once
+ * `stream` has begun, no deadline of the pipeline ends it.
  *
- * @type {(pipeline: ResiliencePipeline, callback: Callback, options: import('../index.js').ExecuteOptions)
- *   => Execution}
+ * @type {(pipeline: ResiliencePipeline, callback: Callback, options: import('../index.js').ExecuteOptions,
+ *   stream: Stream) => Execution}
  */
 let prepare;
 
+/** Whether a limiter of the pipeline learns from latency. @type {(pipeline: ResiliencePipeline) => boolean} */
+let learns;
+
 class ResiliencePipeline {
   static {
-    prepare = (pipeline, callback, options) => pipeline.#prepare(callback, options, OUTCOME);
+    prepare = (pipeline, callback, options, stream) => pipeline.#prepare(callback, options, OUTCOME, stream);
+    learns = (pipeline) =>
+      pipeline.#stages.some((stage) => stage instanceof Segment && stage.learners.length > 0);
   }
 
   /** Outermost first. @type {readonly Stage[]} */
@@ -118,15 +126,17 @@ class ResiliencePipeline {
    * @param {Callback} callback
    * @param {import('../index.js').ExecuteOptions | undefined} options
    * @param {0 | 1} form
+   * @param {Stream} [stream]
    */
-  #prepare(callback, options, form) {
+  #prepare(callback, options, form, stream) {
     if (typeof callback !== 'function') throw typeError('the callback of an execution', 'a function', callback);
     if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
     const ambient = this.#ambient;
     const context = createContext(options, ambient);
     const execution = this.#simple
       ? new Execution(this.#onlySegment, context, callback, ambient, false, form)
-      : new Execution(undefined, context, () => this.#run(0, context, callback), false, true, form);
+      : new Execution(undefined, context, () => this.#run(0, context, callback, stream), false, true, form);
+    execution.stream = stream;
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
     return execution;
   }
@@ -149,17 +159,20 @@ class ResiliencePipeline {
    * @param {number} index
    * @param {ResilienceContext} context
    * @param {Callback} callback
+   * @param {Stream | undefined} stream
    * @returns {Promise<AnyOutcome>}
    */
-  #run(index, context, callback) {
+  #run(index, context, callback, stream) {
     const stage = this.#stages[index];
-    if (stage !== undefined && !(stage instanceof Segment)) return this.#combine(stage, index, context, callback);
+    if (stage !== undefined && !(stage instanceof Segment)) return this.#combine(stage, index, context, callback, stream);
     const nested = index + 1 < this.#stages.length;
     const inside = nested
-      ? (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback)
+      ? (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback, stream)
       : callback;
     const own = new ResilienceContext(context, undefined, context.operationKey);
-    return new Execution(stage, own, inside, this.#ambient && !nested, nested, OUTCOME).start();
+    const execution = new Execution(stage, own, inside, this.#ambient && !nested, nested, OUTCOME);
+    execution.stream = stream;
+    return execution.start();
   }
 
   /**
@@ -167,10 +180,11 @@ class ResiliencePipeline {
    * @param {number} index
    * @param {ResilienceContext} context
    * @param {Callback} callback
+   * @param {Stream | undefined} stream
    * @returns {Promise<AnyOutcome>}
    */
-  async #combine(combinator, index, context, callback) {
-    const next = (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback);
+  async #combine(combinator, index, context, callback, stream) {
+    const next = (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback, stream);
     try {
       const outcome = this.#ambient
         ? await storage.run(context, () => combinator.execute(next, context))
@@ -183,4 +197,8 @@ class ResiliencePipeline {
   }
 }
 
-module.exports = { ResiliencePipeline, prepare: /** @type {typeof prepare} */ (prepare) };
+module.exports = {
+  ResiliencePipeline,
+  learns: /** @type {typeof learns} */ (learns),
+  prepare: /** @type {typeof prepare} */ (prepare),
+};

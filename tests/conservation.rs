@@ -163,8 +163,7 @@ impl User {
         }
         let ticket = self.open[pick(&mut self.random, self.open.len())];
         if self.books[&ticket].1 != Known::Queued {
-            let keep_deadlines = pick(&mut self.random, 2) == 0;
-            self.engine.mark(ticket, keep_deadlines).expect("an open ticket");
+            self.engine.mark(ticket).expect("an open ticket");
             self.react();
         }
     }
@@ -193,7 +192,7 @@ impl User {
         }
         let ticket = self.stale[pick(&mut self.random, self.stale.len())];
         assert_eq!(self.engine.exit(ticket, Outcomes::default()), Err(Error::StaleTicket));
-        assert_eq!(self.engine.mark(ticket, false), Err(Error::StaleTicket));
+        assert_eq!(self.engine.mark(ticket), Err(Error::StaleTicket));
         assert_eq!(*self.engine.effects(), []);
     }
 

@@ -38,7 +38,16 @@ impl Bench {
     }
 
     fn run(&mut self) -> Key {
-        match self.engine.enter(self.segment, None) {
+        self.enter(None)
+    }
+
+    /// Runs with a timeout of its own at the first gate.
+    fn run_for(&mut self, timeout_ms: f64) -> Key {
+        self.enter(Some(timeout_ms))
+    }
+
+    fn enter(&mut self, parameter: Option<f64>) -> Key {
+        match self.engine.enter(self.segment, parameter) {
             Ok(Entry::Running(ticket)) => ticket,
             other => panic!("{other:?} instead of passing every gate"),
         }
@@ -102,8 +111,7 @@ fn a_released_permit_takes_its_waiter_through_the_gates_after_it() {
 #[test]
 fn a_deadline_outside_ends_the_wait_for_a_permit() {
     let mut bench = Bench::new(vec![deadline(10.0), fixed(1, 9, 15.0)]);
-    let running = bench.run();
-    bench.engine.mark(running, false).expect("an open ticket");
+    let running = bench.run_for(f64::INFINITY);
     let first = bench.wait();
     assert_eq!(bench.at(5.0), []);
     let second = bench.wait();
@@ -116,9 +124,8 @@ fn a_deadline_outside_ends_the_wait_for_a_permit() {
 
 #[test]
 fn a_queue_timeout_turns_away_with_the_counts_of_that_moment() {
-    let mut bench = Bench::new(vec![fixed(1, 9, 20.0), deadline(5.0)]);
+    let mut bench = Bench::new(vec![fixed(1, 9, 20.0), deadline(f64::INFINITY)]);
     let running = bench.run();
-    bench.engine.mark(running, false).expect("an open ticket");
     let [first, second] = [(); 2].map(|()| bench.wait());
     assert_eq!(bench.at(19.9), []);
     let rejected = |ticket, queued| Effect::Rejected {
@@ -132,10 +139,7 @@ fn a_queue_timeout_turns_away_with_the_counts_of_that_moment() {
 #[test]
 fn an_execution_states_its_own_timeout_to_a_first_gate_only() {
     let mut bench = Bench::new(vec![deadline(10.0), deadline(30.0)]);
-    let ticket = match bench.engine.enter(bench.segment, Some(50.0)) {
-        Ok(Entry::Running(ticket)) => ticket,
-        other => panic!("{other:?} instead of passing every gate"),
-    };
+    let ticket = bench.run_for(50.0);
     assert_eq!(bench.at(29.0), []);
     assert_eq!(bench.at(30.0), [Effect::TimedOut { ticket, gate: 1 }]);
 }
@@ -159,17 +163,6 @@ fn dispose_turns_the_waiters_away_and_disarms_every_deadline() {
 }
 
 #[test]
-fn the_first_byte_disarms_the_deadlines_unless_they_are_kept() {
-    let mut bench = Bench::new(vec![deadline(10.0)]);
-    let [streaming, guarded] = [(); 2].map(|()| bench.run());
-    bench.at(1.0);
-    bench.engine.mark(streaming, false).expect("an open ticket");
-    bench.engine.mark(guarded, true).expect("an open ticket");
-    assert_eq!(bench.at(10.0), [Effect::TimedOut { ticket: guarded, gate: 0 }]);
-    assert_eq!(bench.engine.next_tick(), None);
-}
-
-#[test]
 fn latency_is_measured_from_the_permit_to_the_first_byte() {
     let mut bench = Bench::new(vec![adaptive(1)]);
     let segment = bench.segment;
@@ -186,7 +179,7 @@ fn latency_is_measured_from_the_permit_to_the_first_byte() {
     assert_eq!(bench.exit(running, Outcome::Success), expected);
     for ms in [25.0, 28.0] {
         bench.at(ms);
-        bench.engine.mark(waiter, false).expect("an open ticket");
+        bench.engine.mark(waiter).expect("an open ticket");
     }
     bench.at(90.0);
     assert_eq!(bench.exit(waiter, Outcome::Success), [sampled(5.0)]);

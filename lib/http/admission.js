@@ -7,7 +7,7 @@ const { ResiliencePipelineBuilder } = require('../builder.js');
 const { getResilienceContext } = require('../context.js');
 const { isExecutionRejected } = require('../errors.js');
 const { name: readName, readOptions, typeError } = require('../options.js');
-const { ResiliencePipeline, prepare } = require('../pipeline.js');
+const { ResiliencePipeline, learns, prepare } = require('../pipeline.js');
 const { InboundRequest } = require('./inbound-request.js');
 const { respond } = require('./respond.js');
 
@@ -29,6 +29,8 @@ class Admission {
     this.pipeline = pipeline;
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
+    /** Whether a limiter learns from latency. */
+    this.learns = learns(pipeline);
   }
 
   /**
@@ -46,7 +48,7 @@ class Admission {
     try {
       const inherited = getResilienceContext()?.properties.get(HTTP_REQUEST) === subject;
       const properties = inherited ? undefined : new Map([[HTTP_REQUEST, subject]]);
-      execution = prepare(this.pipeline, (context) => request.start(context), { properties });
+      execution = prepare(this.pipeline, (context) => request.start(context), { properties }, request);
     } catch (error) {
       respond(res, error);
       return;

@@ -5,22 +5,24 @@
 // The execution's callback starts the handler and ends with the response, so that the permit is held as long as
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
-const { ResilienceContext, requests, storage } = require('../context.js');
+const { INBOUND, ResilienceContext, storage } = require('../context.js');
 const { respond } = require('./respond.js');
 const { seal } = require('./seal.js');
 
 /** The requests under way on each connection: also those whose response has no socket of its own yet, or any more. */
 const REQUESTS = Symbol('requests');
 
+/** What a response emits at its end: when it was ended, when it was handed to the system, and at the latest. */
+const END_EVENTS = new Set(['prefinish', 'finish', 'close']);
+
 class InboundRequest {
   /** @type {((result: Promise<never> | undefined) => void) | undefined} */
   #end;
   /** The handler's context, once it runs. @type {ResilienceContext | undefined} */
-  #context;
+  context;
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
   #root;
   #socket;
-  #firstByteSent = false;
   #answered = false;
   #over = false;
 
@@ -38,9 +40,13 @@ class InboundRequest {
     this.res = res;
     // A pipeline of streams that ends with an error takes the request's socket away.
     this.#socket = req.socket;
-    this.subject = subject;
+    this.subject = /** @type {any} */ (subject);
     this.handle = handle;
     this.fail = fail;
+    /** The one inside this one, of the same response. @type {InboundRequest | undefined} */
+    this.inner = undefined;
+    /** The context that events carry, in an ambient pipeline. @type {ResilienceContext | undefined} */
+    this.carried = undefined;
   }
 
   /** @param {import('../execution.js').Execution} execution */
@@ -51,8 +57,7 @@ class InboundRequest {
       // Answered before it got here: its handler may run, but there is no response to hold a permit for.
       this.#over = true;
     } else {
-      res.once('close', () => this.closed());
-      res.once('finish', () => this.closed());
+      this.#observe();
       if (this.#socket) watch(this.#socket, this);
       if (this.#socket?.destroyed) this.closed();
     }
@@ -66,12 +71,10 @@ class InboundRequest {
    * @returns {Promise<unknown> | undefined}
    */
   start(context) {
-    this.#context = context;
-    requests.set(this.subject, context);
-    ResilienceContext.onAbort(context, (reason) => this.#aborted(reason));
-    if (storage.getStore() === context) this.#carryContext(context);
-    this.#watchFirstByte();
-    if (!this.admission.guardsBody) this.#watchEnd();
+    this.context = context;
+    ResilienceContext.onAbort(context, this);
+    if (storage.getStore() === context) this.carried = context;
+    if (this.admission.learns) this.#observeFirstByte();
     this.handle();
     if (this.#over) return this.#result();
     return new Promise((resolve) => {
@@ -84,7 +87,7 @@ class InboundRequest {
     if (this.#over) return;
     this.#over = true;
     unwatch(this.#socket, this);
-    if (this.res.writableEnded && this.#context !== undefined) this.#end?.(this.#result());
+    if (this.res.writableEnded && this.context !== undefined) this.#end?.(this.#result());
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
   }
 
@@ -94,54 +97,109 @@ class InboundRequest {
     return statusCode < 400 ? undefined : Promise.reject(new ResponseError(statusCode));
   }
 
-  /** Events of the request and the response come from the connection, outside of any AsyncLocalStorage scope. */
-  #carryContext(/** @type {ResilienceContext} */ context) {
-    for (const emitter of [this.req, this.res]) {
-      const { emit } = emitter;
-      emitter.emit = /** @type {any} */ (
-        (/** @type {any[]} */ ...args) => storage.run(context, () => Reflect.apply(emit, emitter, args))
-      );
-    }
-  }
-
-  /** Every first byte goes through `writeHead`. */
-  #watchFirstByte() {
-    const { res } = this;
-    const { writeHead } = res;
-    res.writeHead = /** @type {any} */ (
-      (/** @type {any[]} */ ...args) => {
-        this.#firstByte();
-        return Reflect.apply(writeHead, res, args);
-      }
-    );
-  }
-
   /**
-   * What is left of an ended response is up to the client, who may take for ever to read it: unless a deadline
-   * guards that too, it needs no permit.
+   * Stands before what the response and the request emit: to know of the end, and to give their listeners the
+   * handler's context, because events come from the connection, outside of any AsyncLocalStorage scope.
+   *
+   * The hooks are as few as will do: a property added to a response of Express takes microseconds, because
+   * it changes the prototype of each, after which V8 shares no hidden class among them.
    */
-  #watchEnd() {
+  #observe() {
+    const { res } = this;
+    const req = /** @type {any} */ (this.req);
+    /** @type {InboundRequest | undefined} */
+    const outer = req[INBOUND];
+    if (outer !== undefined) {
+      let last = outer;
+      while (last.inner !== undefined) last = last.inner;
+      last.inner = this;
+      return;
+    }
+    req[INBOUND] = this;
+    if (this.subject !== req) this.subject[INBOUND] = this;
+    const { emit } = res;
+    res.emit = (/** @type {any[]} */ ...args) => {
+      if (END_EVENTS.has(args[0])) this.#tellEnd(args[0] === 'prefinish');
+      return this.#emit(emit, res, args);
+    };
+    const { emit: reqEmit } = req;
+    req.emit = (/** @type {any[]} */ ...args) => this.#emit(reqEmit, req, args);
+    // A response that has to wait for another on its connection tells nothing when it is ended.
+    if (res.socket === null) this.#observeEnd();
+  }
+
+  #observeEnd() {
     const { res } = this;
     const { end } = res;
     res.end = /** @type {any} */ (
       (/** @type {any[]} */ ...args) => {
         const result = Reflect.apply(/** @type {Function} */ (end), res, args);
-        if (res.writableEnded) this.closed();
+        if (res.writableEnded) this.#tellEnd(true);
         return result;
       }
     );
   }
 
-  #firstByte() {
-    const context = this.#context;
-    const root = this.#root;
-    if (this.#firstByteSent || this.#over || context === undefined || root === undefined) return;
-    this.#firstByteSent = true;
-    ResilienceContext.visitExecutions(context, root, (execution) => execution.mark(this.admission.guardsBody));
+  /**
+   * @param {Function} emit
+   * @param {import('node:events').EventEmitter} emitter
+   * @param {any[]} args
+   */
+  #emit(emit, emitter, args) {
+    let carried;
+    for (let each = /** @type {InboundRequest | undefined} */ (this); each !== undefined; each = each.inner) {
+      carried = each.carried ?? carried;
+    }
+    if (carried === undefined || emitter.listenerCount(args[0]) === 0) return Reflect.apply(emit, emitter, args);
+    return storage.run(carried, Reflect.apply, emit, emitter, args);
   }
 
-  /** A deadline has passed: the answer goes out before the handler's own abort listeners can interfere. */
-  #aborted(/** @type {unknown} */ reason) {
+  /** The context of the innermost handler that runs. */
+  currentContext() {
+    let { context } = this;
+    for (let each = this.inner; each !== undefined; each = each.inner) context = each.context ?? context;
+    return context;
+  }
+
+  /**
+   * @param {boolean} unread Whether there may be some of the response that the client has yet to read. It may
+   *   take for ever: unless a deadline guards that too, it needs no permit.
+   */
+  #tellEnd(unread) {
+    for (let each = /** @type {InboundRequest | undefined} */ (this); each !== undefined; each = each.inner) {
+      if (!unread || !each.admission.guardsBody) each.closed();
+    }
+  }
+
+  /** Every first byte goes through `writeHead`. An adaptive limiter measures the time to it. */
+  #observeFirstByte() {
+    const { res } = this;
+    const { writeHead } = res;
+    res.writeHead = /** @type {any} */ (
+      (/** @type {any[]} */ ...args) => {
+        if (!this.#over) this.#mark();
+        return Reflect.apply(writeHead, res, args);
+      }
+    );
+  }
+
+  #mark() {
+    const context = /** @type {ResilienceContext} */ (this.context);
+    ResilienceContext.markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
+  }
+
+  /** Whether a deadline has nothing to say any more: it guards the time to the first byte. */
+  hasBegun() {
+    return this.res.headersSent && !this.admission.guardsBody;
+  }
+
+  /**
+   * The handler's context was aborted. By a deadline: the answer goes out before the handler's own abort
+   * listeners can interfere.
+   *
+   * @param {unknown} reason
+   */
+  aborted(reason) {
     if (!this.#over) this.#answer(reason);
   }
 
@@ -150,7 +208,7 @@ class InboundRequest {
     const { admission, res } = this;
     if (this.#answered || this.#over || (outcome.ok && res.headersSent)) return;
     const error = outcome.ok ? undefined : outcome.error;
-    if (this.#context === undefined && !admission.answers(error)) this.fail(error);
+    if (this.context === undefined && !admission.answers(error)) this.fail(error);
     else this.#answer(error);
   }
 
@@ -164,7 +222,7 @@ class InboundRequest {
     }
     const begun = res.headersSent;
     respond(res, error);
-    if (begun || this.#context === undefined) return;
+    if (begun || this.context === undefined) return;
     const cutOff = () => seal(res, () => admission.swallow());
     // A middleware that delays the end still needs the response.
     if (res.headersSent) cutOff();

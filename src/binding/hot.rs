@@ -93,9 +93,9 @@ fn exit(state: &mut State, context: &FunctionCallContext) -> Answer {
     Ok(0.0)
 }
 
-/// `mark(ticket, keepDeadlines)`: the first byte of the answer has left.
+/// `mark(ticket)`: the first byte of the answer has left.
 fn mark(state: &mut State, context: &FunctionCallContext) -> Answer {
-    state.engine.mark(key(context, 0)?, number(context, 1)? != 0.0)?;
+    state.engine.mark(key(context, 0)?)?;
     Ok(0.0)
 }
 

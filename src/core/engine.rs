@@ -97,21 +97,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Notes that the first byte of an execution's answer has left: its latency is known, and unless
-    /// `keep_deadlines`, no deadline ends it any more.
+    /// Notes that the first byte of an execution's answer has left: that is its latency, however long the rest
+    /// takes.
     ///
     /// # Errors
     ///
     /// [`Error::StaleTicket`] if it has ended.
-    pub fn mark(&mut self, ticket: Key, keep_deadlines: bool) -> Result<(), Error> {
-        let Ledger { now, tickets, timers, effects } = &mut self.ledger;
-        let ticket = tickets.get_mut(ticket).ok_or(Error::StaleTicket)?;
-        ticket.first_byte.get_or_insert(*now);
-        if !keep_deadlines {
-            for timer in ticket.take_deadlines() {
-                timers.disarm(timer, effects);
-            }
-        }
+    pub fn mark(&mut self, ticket: Key) -> Result<(), Error> {
+        let Ledger { now, tickets, .. } = &mut self.ledger;
+        tickets.get_mut(ticket).ok_or(Error::StaleTicket)?.first_byte.get_or_insert(*now);
         Ok(())
     }
 

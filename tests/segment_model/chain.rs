@@ -162,10 +162,10 @@ impl System for Chain {
         }
     }
 
-    fn mark(&mut self, execution: Execution, keep_deadlines: bool) {
+    fn mark(&mut self, execution: Execution) {
         for (_, held) in self.held[&execution].clone() {
             let (Held::In(ticket) | Held::Waiting(ticket)) = held;
-            self.engine.mark(ticket, keep_deadlines).expect("an open ticket");
+            self.engine.mark(ticket).expect("an open ticket");
             self.react();
         }
     }

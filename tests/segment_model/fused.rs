@@ -102,8 +102,8 @@ impl System for Fused {
         self.executions.remove(&ticket);
     }
 
-    fn mark(&mut self, execution: Execution, keep_deadlines: bool) {
-        self.engine.mark(self.tickets[&execution], keep_deadlines).expect("an open ticket");
+    fn mark(&mut self, execution: Execution) {
+        self.engine.mark(self.tickets[&execution]).expect("an open ticket");
         self.react();
     }
 

@@ -112,9 +112,9 @@ impl Trial {
                 self.open.remove(&execution);
                 self.all(|system| system.exit(execution, outcomes))
             }
-            Step::Mark(index, keep_deadlines) => match self.choose(index) {
+            Step::Mark(index) => match self.choose(index) {
                 Some(execution) if self.open[&execution] != State::Queued => {
-                    self.all(|system| system.mark(execution, keep_deadlines))
+                    self.all(|system| system.mark(execution))
                 }
                 _ => Ok(()),
             },

@@ -53,7 +53,7 @@ pub enum Step {
     /// An execution ends.
     Exit(usize, Outcomes),
     /// The first byte of an answer has left; whether the deadlines stay.
-    Mark(usize, bool),
+    Mark(usize),
     /// So many milliseconds pass.
     Advance(f64),
     /// The segment is disposed of.
@@ -101,7 +101,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         30 => parameter.prop_map(Step::Enter),
         20 => (any::<usize>(), any::<u32>()).prop_map(|(index, bits)| Step::Exit(index, Outcomes(bits))),
-        4 => (any::<usize>(), any::<bool>()).prop_map(|(index, keep)| Step::Mark(index, keep)),
+        4 => any::<usize>().prop_map(Step::Mark),
         12 => passing.prop_map(Step::Advance),
         1 => Just(Step::Dispose),
     ]

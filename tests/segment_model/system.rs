@@ -59,7 +59,7 @@ pub trait System {
     /// Ends an open one.
     fn exit(&mut self, execution: Execution, outcomes: Outcomes);
     /// Tells of an open one's first byte.
-    fn mark(&mut self, execution: Execution, keep_deadlines: bool);
+    fn mark(&mut self, execution: Execution);
     /// Lets the time pass until `now`, and fires the deadlines due by then.
     fn advance(&mut self, now: Nanos);
     /// Disposes of the segment.
