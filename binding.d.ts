@@ -70,6 +70,8 @@ export declare class Thread {
   attach(provider: AdaptiveLimitProvider, segment: number, gate: number): boolean
   /** Executions that have entered a segment and not left it. */
   get open(): number
+  /** Segments of pipelines that have not been collected. */
+  get segments(): number
 }
 
 /** An estimate of the dependency's queue. */

@@ -6,12 +6,12 @@ const { aimd, gradient2, vegas } = require('./lib/algorithms.js');
 const { ResiliencePipelineBuilder } = require('./lib/builder.js');
 const { getResilienceContext, getResilienceSignal } = require('./lib/context.js');
 const errors = require('./lib/errors.js');
-const { binding } = require('./lib/native.js');
+const { AdaptiveLimitProvider } = require('./lib/native.js');
 const { Outcome } = require('./lib/outcome.js');
 const { ResiliencePipeline } = require('./lib/pipeline.js');
 const { defaultShouldDrop } = require('./lib/should-drop.js');
 
-module.exports.AdaptiveLimitProvider = binding.AdaptiveLimitProvider;
+module.exports.AdaptiveLimitProvider = AdaptiveLimitProvider;
 module.exports.BulkheadRejectedError = errors.BulkheadRejectedError;
 module.exports.ExecutionRejectedError = errors.ExecutionRejectedError;
 module.exports.InternalError = errors.InternalError;

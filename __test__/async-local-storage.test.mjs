@@ -38,6 +38,57 @@ for (const context of CONTEXTS) {
   });
 }
 
+for (const context of CONTEXTS) {
+  const limited = () => new ResiliencePipelineBuilder({ context }).addConcurrencyLimiter(1, 5).addTimeout(30);
+  const readStore = async () => {
+    const before = user.getStore();
+    await null;
+    return [before, user.getStore()];
+  };
+
+  test(`a call let in by another one's deadline sees its own store (${context})`, async (t) => {
+    simulate(t);
+    const pipeline = limited().build();
+    const late = user.run('late', () => hold(pipeline));
+    const waiter = user.run('waiter', () => pipeline.execute(readStore));
+    user.run('the timer', () => t.mock.timers.tick(30));
+    assert.deepEqual(await waiter, ['waiter', 'waiter']);
+    assert.equal((await rejection(late.promise)).code, 'TIMEOUT');
+  });
+
+  test(`a call let in by another one's abort sees its own store (${context})`, async () => {
+    const pipeline = limited().build();
+    const controller = new AbortController();
+    const gone = user.run('gone', () => hold(pipeline, { signal: controller.signal }));
+    const waiter = user.run('waiter', () => pipeline.execute(readStore));
+    user.run('the aborter', () => controller.abort('gone'));
+    assert.deepEqual(await waiter, ['waiter', 'waiter']);
+    assert.equal(await rejection(gone.promise), 'gone');
+  });
+
+  test(`a fallback from a deadline runs in the store of the caller (${context})`, async (t) => {
+    simulate(t);
+    const seen = [];
+    const note = (what) => () => seen.push([what, user.getStore()]);
+    const pipeline = new ResiliencePipelineBuilder({ context })
+      .addFallback({
+        shouldHandle: note('shouldHandle'),
+        onFallback: note('onFallback'),
+        fallbackAction: note('fallbackAction'),
+      })
+      .addTimeout(30)
+      .build();
+    const call = user.run('caller', () => pipeline.execute(() => new Promise(() => {})));
+    user.run('the timer', () => t.mock.timers.tick(30));
+    await call;
+    assert.deepEqual(seen, [
+      ['shouldHandle', 'caller'],
+      ['onFallback', 'caller'],
+      ['fallbackAction', 'caller'],
+    ]);
+  });
+}
+
 test('a call in a later part of the pipeline sees its own store', async () => {
   const pipeline = new ResiliencePipelineBuilder()
     .addConcurrencyLimiter({ permitLimit: 2, queueLimit: 20, name: 'outer' })

@@ -244,3 +244,34 @@ test('a late execution of a pipeline in an aborted one is turned away before it 
   assert.equal(await late.promise, 'gone');
   assertIdle(limiterOf(inner));
 });
+
+test('a signal that is not of Node: no reason, and a listener that cannot be removed', async () => {
+  class Foreign extends EventEmitter {
+    aborted = false;
+    addEventListener(name, listener) {
+      this.on(name, listener);
+    }
+    removeEventListener() {
+      throw new Error('not supported');
+    }
+    abort() {
+      this.aborted = true;
+      this.emit('abort');
+    }
+  }
+  const pipeline = oneAtATime();
+  const signal = new Foreign();
+  const running = hold(pipeline, { signal });
+  const waiter = hold(pipeline);
+  running.finish('done');
+  assert.equal(await running.promise, 'done');
+  await turn();
+  assert.ok(waiter.running);
+  const second = hold(pipeline, { signal });
+  signal.abort();
+  assert.equal((await rejection(second.promise)).name, 'AbortError');
+  assert.equal((await rejection(pipeline.execute(() => {}, { signal }))).name, 'AbortError');
+  waiter.finish();
+  await waiter.promise;
+  assertIdle(limiterOf(pipeline));
+});

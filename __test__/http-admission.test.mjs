@@ -56,6 +56,21 @@ forEachAdapter((adapter) => {
     }
   });
 
+  test('clients that are refused together are told to come back after 1, 2 or 3 seconds', async (t) => {
+    const { held, routes } = heldRoute();
+    const { send, limiter } = await serve(t, adapter, {
+      options: { concurrency: { permitLimit: 1 } },
+      routes,
+    });
+    const first = send('/work');
+    await until(() => limiter.inflight === 1);
+    const answers = await Promise.all(Array.from({ length: 60 }, () => send('/work').response));
+    const seconds = new Set(answers.map(({ headers }) => headers['retry-after']));
+    assert.deepEqual([...seconds].sort(), ['1', '2', '3']);
+    held[0].answer();
+    assert.equal((await first.response).status, 200);
+  });
+
   test('a request that waits longer than queueTimeout is answered 503', async (t) => {
     const { held, routes } = heldRoute();
     const { send, limiter } = await serve(t, adapter, {

@@ -85,6 +85,42 @@ forEachAdapter((adapter) => {
     }
   });
 
+  test('the events of requests that waited have the context of their own request', async (t) => {
+    const seen = [];
+    const { send, limiter } = await serve(t, adapter, {
+      options: { concurrency: { permitLimit: 1, queueLimit: 5 } },
+      routes: {
+        'POST /upload': (req, res) => {
+          const note = (event) => {
+            const context = getResilienceContext();
+            seen.push([req.url, event, context.properties.get(HTTP_REQUEST) === req]);
+            assert.equal(getResilienceContext(req), context);
+          };
+          req.once('data', () => note('data'));
+          req.once('end', () => {
+            note('end');
+            res.end('done');
+          });
+          res.once('finish', () => note('finish'));
+        },
+      },
+    });
+    const calls = [];
+    for (let index = 0; index < 3; index++) {
+      const body = (request) => request.write('one');
+      calls.push(send(`/upload?${index}`, { method: 'POST', body }));
+      await until(() => limiter.inflight + limiter.queued === index + 1);
+    }
+    // The end of each lets the next one in, from inside the events of the other's response.
+    for (const { request, response } of calls) {
+      request.end('two');
+      assert.equal((await response).text, 'done');
+    }
+    const events = ['data', 'end', 'finish'];
+    const all = calls.flatMap((_, index) => events.map((event) => [`/upload?${index}`, event, true]));
+    assert.deepEqual(seen, all);
+  });
+
   test('a handler behind a body parser has its context', async (t) => {
     const { send } = await serve(t, adapter, {
       after: [adapter.express.json()],

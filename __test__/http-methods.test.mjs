@@ -16,7 +16,8 @@ forEachAdapter((adapter) => {
     const first = send('/work', { method: 'HEAD' });
     await until(() => limiter.inflight === 1);
     const second = await send('/work', { method: 'HEAD' }).response;
-    assert.deepEqual([second.status, second.headers['retry-after'], second.text], [503, '1', '']);
+    assert.deepEqual([second.status, second.text], [503, '']);
+    assert.match(second.headers['retry-after'], /^[123]$/);
     held[0].answer();
     const { status, text } = await first.response;
     assert.deepEqual([status, text], [200, '']);

@@ -53,6 +53,33 @@ forEachAdapter((adapter) => {
     });
   }
 
+  test('a waiter whose headers an earlier middleware has sent is cut off at the deadline', async (t) => {
+    const ready = deferred();
+    const { send, limiter } = await serve(t, adapter, {
+      options: { pipeline: new ResiliencePipelineBuilder().addTimeout(40).addConcurrencyLimiter(1, 1).build() },
+      before: [
+        (req, res, next) => {
+          if (req.url === '/early') res.flushHeaders();
+          next();
+        },
+      ],
+      routes: {
+        'GET /events': (_req, res) => {
+          res.write('data: 0\n\n');
+          ready.resolve(res);
+        },
+        'GET /early': () => assert.fail('must not run'),
+      },
+    });
+    const stream = send('/events');
+    const res = await ready.promise;
+    const early = send('/early');
+    await assert.rejects(early.response, { code: 'ECONNRESET' });
+    assert.deepEqual([limiter.inflight, limiter.queued], [1, 0]);
+    res.end();
+    assert.equal((await stream.response).status, 200);
+  });
+
   test('what precedes the response is no first byte', async (t) => {
     const { send } = await serve(t, adapter, {
       options: { timeout: 30 },

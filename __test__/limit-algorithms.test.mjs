@@ -71,6 +71,12 @@ test("gradient2: flat latency adds a fifth of the limit's root", () => {
   near(algorithm.onSample(sample(10, 100)), 102);
 });
 
+test('gradient2: a latency that is no number changes nothing', () => {
+  const algorithm = gradient2();
+  for (const rtt of [NaN, Infinity]) assert.equal(algorithm.onSample(sample(rtt, 100)), 100);
+  near(algorithm.onSample(sample(10, 100)), 102);
+});
+
 test('gradient2: the gradient is never below a half', () => {
   const algorithm = gradient2({ shortWindow: 1 });
   algorithm.onSample(sample(10, 100));

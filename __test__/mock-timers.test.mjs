@@ -202,6 +202,37 @@ test('a package loaded while setTimeout was replaced wakes on the real clock whe
   assert.deepEqual([child.code, child.stdout], [0, 'TIMEOUT']);
 });
 
+test('a package loaded under mock timers follows them, and real ones when these are back', async () => {
+  const child = await runChild(`
+    import { mock } from 'node:test';
+    const apis = ['setTimeout', 'Date'];
+    mock.timers.enable({ apis });
+    const { ResiliencePipelineBuilder } = await import('@ylcnfrht/resilience');
+    const rtts = [];
+    const algorithm = { onSample: ({ rtt, limit }) => (rtts.push(rtt), limit) };
+    const pipeline = new ResiliencePipelineBuilder()
+      .addAdaptiveConcurrencyLimiter({ algorithm })
+      .addTimeout(20)
+      .build();
+    const never = () => new Promise(() => {});
+    for (let round = 0; round < 2; round += 1) {
+      const fake = pipeline.settle(never);
+      mock.timers.tick(19);
+      console.log('active', pipeline.getStrategy('AdaptiveConcurrencyLimiter').inflight);
+      mock.timers.tick(1);
+      console.log((await fake).error.code);
+      mock.timers.reset();
+      const started = performance.now();
+      const real = pipeline.settle(never);
+      mock.timers.enable({ apis });
+      console.log((await real).error.code, performance.now() - started >= 20);
+    }
+    console.log(rtts[0], rtts[2]);
+  `);
+  const round = ['active 1', 'TIMEOUT', 'TIMEOUT true'];
+  assert.deepEqual([child.code, child.stdout.split('\n')], [0, [...round, ...round, '20 20']]);
+});
+
 test('queue places and deadlines armed inside a callback of the tool belong to the tool', async (t) => {
   simulate(t);
   const pipeline = withTimeout(10);

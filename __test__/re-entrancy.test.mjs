@@ -202,3 +202,10 @@ test('waiters aborted while a disposal rejects them are rejected once, for what 
   await running.promise;
   assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));
 });
+
+test('executions started inside one another, 20 000 deep, all end and give their permits back', async () => {
+  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(30_000).addTimeout('1h').build();
+  const nest = (levels) => (levels === 0 ? 'the bottom' : pipeline.execute(() => nest(levels - 1)));
+  assert.equal(await nest(20_000), 'the bottom');
+  assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));
+});

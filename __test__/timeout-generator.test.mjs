@@ -110,3 +110,10 @@ test('an abort ends the wait for an asynchronous timeoutGenerator', async () => 
   assert.equal(await rejection(held.promise), 'left');
   assert.equal(held.running, false);
 });
+
+test('a generated promise whose own `then` gives no promise is read like any other', async () => {
+  const odd = Promise.resolve(60_000);
+  odd.then = (resolve) => void resolve(60_000);
+  const pipeline = new ResiliencePipelineBuilder().addTimeout({ timeoutGenerator: () => odd }).build();
+  assert.equal(await pipeline.execute(() => 'done'), 'done');
+});

@@ -15,33 +15,43 @@ import { assertIdle } from './support/idle.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ENTRY = JSON.stringify(root);
 
-/** A worker that has executions running, queued and under a deadline, and says so. */
+/** A worker with executions that run, wait and are under a deadline; says so, and never stops calling. */
 const BUSY = `
   const { parentPort } = require('node:worker_threads');
   const { ResiliencePipelineBuilder } = require(${ENTRY});
   const pipeline = new ResiliencePipelineBuilder().addTimeout('1h').addConcurrencyLimiter(2, 100).build();
-  const quick = new ResiliencePipelineBuilder().addTimeout(5).build();
+  const quick = new ResiliencePipelineBuilder().addAdaptiveConcurrencyLimiter().addTimeout(5).build();
   const never = () => new Promise(() => {});
   for (let index = 0; index < 50; index += 1) pipeline.settle(never);
-  quick.settle(never).then(({ error }) => {
+  quick.settle(never).then(async ({ error }) => {
     const { inflight, queued } = pipeline.getStrategy('ConcurrencyLimiter');
     parentPort.postMessage({ code: error.code, inflight, queued });
-    setImmediate(function work() {
-      quick.settle(async () => {});
-      setImmediate(work);
-    });
+    for (;;) await quick.settle(() => quick.settle(() => {}));
   });
 `;
 
-test('10 workers that are terminated in the middle of calls leave the process unharmed', async () => {
+const WORKERS = 20;
+
+test('20 workers at once, terminated amid calls or amid loading, leave the process unharmed', async () => {
   const pipeline = new own.ResiliencePipelineBuilder().addConcurrencyLimiter(1, 5).build();
   const running = hold(pipeline);
-  for (let round = 0; round < 2; round += 1) {
-    const workers = Array.from({ length: 5 }, () => new Worker(BUSY, { eval: true }));
-    const messages = await Promise.all(workers.map((worker) => once(worker, 'message')));
-    for (const [message] of messages) assert.deepEqual(message, { code: 'TIMEOUT', inflight: 2, queued: 48 });
-    const codes = await Promise.all(workers.map((worker) => worker.terminate()));
-    assert.deepEqual(codes, [1, 1, 1, 1, 1]);
+  for (let round = 0; round < 5; round += 1) {
+    const workers = Array.from({ length: WORKERS }, () => new Worker(BUSY, { eval: true }));
+    const codes = await Promise.all(
+      workers.map(async (worker, index) => {
+        // Every other one while it starts: its code runs, or is about to.
+        if (index % 2 === 0) {
+          await once(worker, 'online');
+        } else {
+          const [message] = await once(worker, 'message');
+          assert.deepEqual(message, { code: 'TIMEOUT', inflight: 2, queued: 48 });
+        }
+        return worker.terminate();
+      }),
+    );
+    assert.deepEqual(codes, Array(WORKERS).fill(1));
+    const other = new own.ResiliencePipelineBuilder().addTimeout('1h').build();
+    assert.equal(await other.execute(() => round), round);
   }
   const { inflight, queued } = pipeline.getStrategy('ConcurrencyLimiter');
   assert.deepEqual([inflight, queued], [1, 0]);

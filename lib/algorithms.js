@@ -3,8 +3,8 @@
 // The built-in limit algorithms as objects: usable alone, and recognised by the adaptive limiter, which runs
 // them natively.
 
-const { binding } = require('./native.js');
-const { callback, immediate, number, readOptions } = require('./options.js');
+const { binding, guard } = require('./native.js');
+const { callback, immediate, number, readOptions, typeError } = require('./options.js');
 
 /** @typedef {{ rtt: number, inflight: number, dropped: boolean, limit: number }} Sample */
 
@@ -14,6 +14,23 @@ const RATIO = /** @type {const} */ ([
 ]);
 const AT_LEAST_ONE = /** @type {const} */ (['of at least 1', (/** @type {number} */ value) => value >= 1]);
 const POSITIVE = /** @type {const} */ (['above 0', (/** @type {number} */ value) => value > 0]);
+
+/**
+ * A limiter's sample, or a user's. Numbers out of range give what they give: a limiter ignores what is not
+ * finite.
+ *
+ * @param {unknown} sample
+ * @returns {Sample}
+ */
+function readSample(sample) {
+  if (typeof sample !== 'object' || sample === null) throw typeError('the sample', 'an object', sample);
+  const { rtt, inflight, dropped, limit } = /** @type {Record<keyof Sample, unknown>} */ (sample);
+  if (typeof rtt !== 'number') throw typeError('rtt', 'a number', rtt);
+  if (typeof inflight !== 'number') throw typeError('inflight', 'a number', inflight);
+  if (typeof dropped !== 'boolean') throw typeError('dropped', 'a boolean', dropped);
+  if (typeof limit !== 'number') throw typeError('limit', 'a number', limit);
+  return { rtt, inflight, dropped, limit };
+}
 
 class Gradient2 {
   #options;
@@ -37,20 +54,23 @@ class Gradient2 {
       'backoffRatio',
     ]);
     this.#options = { tolerance, shortWindow, longWindow, smoothing, queueSize, backoffRatio };
-    this.#native = new binding.Gradient2(
-      number('tolerance', tolerance, ...AT_LEAST_ONE),
-      number('shortWindow', shortWindow, ...AT_LEAST_ONE),
-      number('longWindow', longWindow, ...AT_LEAST_ONE),
-      number('smoothing', smoothing, 'above 0 and at most 1', (value) => value > 0 && value <= 1),
-      number('backoffRatio', backoffRatio, ...RATIO),
-    );
+    number('tolerance', tolerance, ...AT_LEAST_ONE);
+    number('shortWindow', shortWindow, ...AT_LEAST_ONE);
+    number('longWindow', longWindow, ...AT_LEAST_ONE);
+    number('smoothing', smoothing, 'above 0 and at most 1', (value) => value > 0 && value <= 1);
+    number('backoffRatio', backoffRatio, ...RATIO);
     callback('queueSize', queueSize);
+    this.#native = guard(
+      () => new binding.Gradient2(tolerance, shortWindow, longWindow, smoothing, backoffRatio),
+    );
   }
 
   /** @param {Sample} sample */
-  onSample({ rtt, inflight, dropped, limit }) {
+  onSample(sample) {
+    const { rtt, inflight, dropped, limit } = readSample(sample);
     const queue = immediate('queueSize', 'a number', this.#options.queueSize(limit));
-    return this.#native.sample(rtt, inflight, dropped, limit, Number(queue));
+    if (typeof queue !== 'number') throw typeError('the result of queueSize', 'a number', queue);
+    return guard(() => this.#native.sample(rtt, inflight, dropped, limit, queue));
   }
 
   /** The native form; undefined if a part of it is JavaScript. */
@@ -73,12 +93,13 @@ class Vegas {
     number('alpha', alpha, ...POSITIVE);
     number('beta', beta, `above alpha (${alpha})`, (value) => value > alpha);
     this.#options = { alpha, beta };
-    this.#native = new binding.Vegas(alpha, beta);
+    this.#native = guard(() => new binding.Vegas(alpha, beta));
   }
 
   /** @param {Sample} sample */
-  onSample({ rtt, inflight, dropped, limit }) {
-    return this.#native.sample(rtt, inflight, dropped, limit);
+  onSample(sample) {
+    const { rtt, inflight, dropped, limit } = readSample(sample);
+    return guard(() => this.#native.sample(rtt, inflight, dropped, limit));
   }
 
   get native() {
@@ -100,12 +121,13 @@ class Aimd {
     number('increase', increase, ...POSITIVE);
     number('backoffRatio', backoffRatio, ...RATIO);
     this.#options = { increase, backoffRatio };
-    this.#native = new binding.Aimd(increase, backoffRatio);
+    this.#native = guard(() => new binding.Aimd(increase, backoffRatio));
   }
 
   /** @param {Sample} sample */
-  onSample({ rtt, inflight, dropped, limit }) {
-    return this.#native.sample(rtt, inflight, dropped, limit);
+  onSample(sample) {
+    const { rtt, inflight, dropped, limit } = readSample(sample);
+    return guard(() => this.#native.sample(rtt, inflight, dropped, limit));
   }
 
   get native() {

@@ -24,7 +24,7 @@ class CallerSignal {
     this.#listener = () => {
       const followers = [...this.#followers];
       for (const context of followers) this.remove(context);
-      for (const context of followers) abort(context, signal.reason);
+      for (const context of followers) abort(context, reasonOf(signal));
     };
   }
 
@@ -37,8 +37,22 @@ class CallerSignal {
   /** @param {ResilienceContext} context */
   remove(context) {
     const removed = this.#followers.delete(context);
-    if (removed && this.#followers.size === 0) this.#signal.removeEventListener('abort', this.#listener);
+    if (!removed || this.#followers.size > 0) return;
+    try {
+      this.#signal.removeEventListener('abort', this.#listener);
+    } catch {
+      // Not one of Node's own signals. A listener that stays has nobody left to abort.
+    }
   }
+}
+
+/**
+ * The reason of an aborted signal; a signal that is not Node's own may have none.
+ *
+ * @param {AbortSignal} signal
+ */
+function reasonOf(signal) {
+  return signal.reason ?? new DOMException('This operation was aborted', 'AbortError');
 }
 
 /**
@@ -58,4 +72,4 @@ function follow(signal, context, abort) {
   return caller;
 }
 
-module.exports = { follow };
+module.exports = { follow, reasonOf };

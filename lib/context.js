@@ -106,7 +106,7 @@ class ResilienceContext {
    * @param {AbortSignal} signal
    */
   static follow(context, signal) {
-    if (signal.aborted) ResilienceContext.abort(context, signal.reason);
+    if (signal.aborted) ResilienceContext.abort(context, callerSignal.reasonOf(signal));
     else context.#callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
   }
 
@@ -138,7 +138,9 @@ class ResilienceContext {
    * @param {ResilienceContext} root
    */
   static markFirstByte(context, root) {
-    for (let own = /** @type {ResilienceContext | undefined} */ (context); own !== undefined; own = own.#parent) {
+    /** @type {ResilienceContext | undefined} */
+    let own = context;
+    for (; own !== undefined; own = own.#parent) {
       own.#execution?.mark();
       if (own === root) return;
     }
@@ -245,7 +247,7 @@ function isAbortSignal(value) {
 /** @param {any} properties */
 function readProperties(properties) {
   const accepted = 'a Map or an iterable of [key, value] pairs';
-  if (typeof properties !== 'object' || properties === null || typeof properties[Symbol.iterator] !== 'function') {
+  if (typeof properties !== 'object' || typeof properties?.[Symbol.iterator] !== 'function') {
     throw typeError('properties', accepted, properties);
   }
   try {

@@ -30,8 +30,14 @@ let dispatching = false;
 
 /** Must follow every call into the core. */
 function afterCall() {
-  setTimer(afterCall);
+  setTimer(wake);
   if (channel[WRITTEN] !== channel[READ] && !dispatching) dispatch();
+}
+
+/** In a turn of the timer's own, a dispatch that still seems under way was cut off, by a timeout of `vm`, say. */
+function wake() {
+  dispatching = false;
+  afterCall();
 }
 
 /**
@@ -57,7 +63,9 @@ function dispatch() {
         channel[READ] += 1;
         handle(kind, subject, gate, a, b, c, d, e, f);
       }
-      if (channel[BACKLOG] === 0 || report(hot.drain())) return;
+      if (channel[BACKLOG] === 0) return;
+      // Also a call that failed brings what is left.
+      if (report(hot.drain()) && channel[READ] === channel[WRITTEN]) return;
     }
   } finally {
     dispatching = false;

@@ -42,6 +42,13 @@ const OUTCOME = 1;
  */
 const abandoners = new WeakMap();
 
+/**
+ * How many callbacks may be started inside one another before the next one starts in a turn of its own: a stack
+ * that overflows in the middle of an admission would lose its permit.
+ */
+const MAX_DEPTH = 100;
+let depth = 0;
+
 const none = () => {};
 
 /** @type {(value: any) => void} */
@@ -153,7 +160,9 @@ class Execution {
     } else if (answer < 0) {
       this.rejected(0, REASONS[-answer], channel[ACTIVE], channel[QUEUED]);
     } else {
-      this.#settle(false, new InternalError(hot.fault()), false);
+      const error = new InternalError(hot.fault());
+      afterCall();
+      this.#settle(false, error, false);
     }
   }
 
@@ -187,8 +196,15 @@ class Execution {
   }
 
   #run() {
+    if (depth >= MAX_DEPTH) {
+      Promise.resolve().then(() => {
+        if (this.state === WAITING) this.#run();
+      });
+      return;
+    }
     this.state = RUNNING;
     const { callback, context } = this;
+    depth += 1;
     try {
       /** @type {any} */
       const result = this.ambient ? storage.run(context, callback, context) : callback(context);
@@ -204,6 +220,8 @@ class Execution {
       this.#returned(result);
     } catch (error) {
       this.#ended(false, error);
+    } finally {
+      depth -= 1;
     }
   }
 
@@ -221,6 +239,7 @@ class Execution {
   #ended(ok, value) {
     if (this.state === SETTLED) {
       const gate = this.abandonedBy;
+      this.abandonedBy = undefined;
       if (gate !== undefined) gate.abandoned = /** @type {number} */ (gate.abandoned) - 1;
       return;
     }

@@ -40,7 +40,56 @@ const MAX_GATES = 6;
 const channel = new Float64Array(HEADER + RECORDS * RECORD);
 channel[CLOCK_OVERRIDE] = NaN;
 
-const thread = new binding.Thread(channel);
+/**
+ * What a native class threw, for users. A failure, a panic included, is a defect: all that they give is
+ * validated before, except the object on which a getter is called.
+ *
+ * @param {any} error
+ */
+const translate = (error) =>
+  error.code === 'GenericFailure'
+    ? new InternalError(error.message, { cause: error })
+    : new TypeError(error.message, { cause: error });
+
+/**
+ * Runs what calls native classes.
+ *
+ * @template T
+ * @param {() => T} work
+ * @returns {T}
+ */
+function guard(work) {
+  try {
+    return work();
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+/** The native class, whose getters users read, with the errors that users are told of. */
+class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
+  constructor() {
+    try {
+      super();
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  get limit() {
+    return guard(() => super.limit);
+  }
+
+  get inflight() {
+    return guard(() => super.inflight);
+  }
+
+  get queued() {
+    return guard(() => super.queued);
+  }
+}
+
+const thread = guard(() => new binding.Thread(channel));
 
 /**
  * The native functions; an answer of NaN is a failure, told by `fault()`.
@@ -62,7 +111,7 @@ const thread = new binding.Thread(channel);
  *   queued(segment: number, gate: number): number,
  * }}
  */
-const hot = /** @type {any} */ (thread.hot());
+const hot = /** @type {any} */ (guard(() => thread.hot()));
 
 /**
  * Reports a failure of a native function whose answer decides nothing: the outcome that is being delivered
@@ -79,6 +128,7 @@ function report(answer) {
 
 module.exports = {
   ACTIVE,
+  AdaptiveLimitProvider,
   BACKLOG,
   CLOCK,
   CLOCK_OVERRIDE,
@@ -93,6 +143,7 @@ module.exports = {
   WRITTEN,
   binding,
   channel,
+  guard,
   hot,
   report,
   thread,

@@ -46,7 +46,8 @@ const rangeError = (option, accepted, value) =>
  * @returns {Partial<Record<K, any>>}
  */
 function readOptions(where, options, known) {
-  if (typeof options !== 'object' || options === null) {
+  // An array, a map or a promise would count as an object without any options.
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options || 'then' in options) {
     throw typeError(`the options of ${where}`, 'an object', options);
   }
   for (const key of Object.keys(options)) {

@@ -22,7 +22,6 @@ const { Segment } = require('./segment.js');
  */
 
 /** @typedef {Segment | Combinator} Stage */
-
 /** @typedef {import('./execution.js').Stream} Stream */
 
 /**
@@ -34,7 +33,11 @@ const { Segment } = require('./segment.js');
  */
 let prepare;
 
-/** Whether a limiter of the pipeline learns from latency. @type {(pipeline: ResiliencePipeline) => boolean} */
+/**
+ * Whether a limiter of the pipeline learns from latency.
+ *
+ * @type {(pipeline: ResiliencePipeline) => boolean}
+ */
 let learns;
 
 class ResiliencePipeline {
@@ -129,7 +132,9 @@ class ResiliencePipeline {
    * @param {Stream} [stream]
    */
   #prepare(callback, options, form, stream) {
-    if (typeof callback !== 'function') throw typeError('the callback of an execution', 'a function', callback);
+    if (typeof callback !== 'function') {
+      throw typeError('the callback of an execution', 'a function', callback);
+    }
     if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
     const ambient = this.#ambient;
     const context = createContext(options, ambient);
@@ -164,7 +169,9 @@ class ResiliencePipeline {
    */
   #run(index, context, callback, stream) {
     const stage = this.#stages[index];
-    if (stage !== undefined && !(stage instanceof Segment)) return this.#combine(stage, index, context, callback, stream);
+    if (stage !== undefined && !(stage instanceof Segment)) {
+      return this.#combine(stage, index, context, callback, stream);
+    }
     const nested = index + 1 < this.#stages.length;
     const inside = nested
       ? (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback, stream)

@@ -4,7 +4,7 @@
 // stays here; what decides is native.
 
 const { defaultShouldDrop } = require('./should-drop.js');
-const { MAX_GATES, binding, hot, report, thread } = require('./native.js');
+const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js');
 
 /**
  * A gate as its strategy makes it for one pipeline.
@@ -39,7 +39,7 @@ const segments = new Map();
 /** @type {FinalizationRegistry<number>} */
 const collected = new FinalizationRegistry((key) => {
   segments.delete(key);
-  hot.remove(key);
+  report(hot.remove(key));
 });
 
 class Segment {
@@ -50,9 +50,11 @@ class Segment {
    * @param {import('./telemetry.js').Telemetry} telemetry
    */
   constructor(gates, telemetry) {
-    const builder = new binding.ResiliencePipelineBuilder();
-    for (const gate of gates) gate.addTo(builder);
-    this.key = builder.build(thread);
+    this.key = guard(() => {
+      const builder = new binding.ResiliencePipelineBuilder();
+      for (const gate of gates) gate.addTo(builder);
+      return builder.build(thread);
+    });
     this.gates = gates;
     this.telemetry = telemetry;
     this.parameter = gates[0].parameter;

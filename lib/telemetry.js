@@ -108,9 +108,17 @@ function call(callback, argument, report) {
   }
 }
 
-/** @param {unknown} error */
+/**
+ * Makes a process warning of what a user's function threw, which nobody else hears of.
+ *
+ * @param {unknown} error
+ */
 function warn(error) {
-  process.emitWarning(asError(error));
+  try {
+    process.emitWarning(asError(error));
+  } catch {
+    // An error whose getters throw, or a replaced `emitWarning`: the outcome in delivery matters more.
+  }
 }
 
 /** @param {unknown} error Anything, also what throws when it is turned into text, as a warning will be. */
@@ -123,4 +131,4 @@ function asError(error) {
   }
 }
 
-module.exports = { Telemetry };
+module.exports = { Telemetry, warn };

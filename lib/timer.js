@@ -1,21 +1,27 @@
 'use strict';
 
-// One timer per thread wakes the native timer wheel. It keeps the process alive only while a deadline is armed.
+// One timer per thread wakes the native timer wheel. It keeps the process alive only while a deadline is
+// armed.
 //
 // Where a test tool has replaced `setTimeout`, deadlines armed meanwhile get a timer of that tool each: some
 // tools replace timers but no clock, so only the fired timer itself can say that its time has come.
 
 const { AsyncLocalStorage } = require('node:async_hooks');
-const { performance: realPerformance } = require('node:perf_hooks');
-// Not the globals, which a tool may have replaced by now.
-const { clearTimeout: realClearTimeout, setTimeout: realSetTimeout } = require('node:timers');
+const { promisify } = require('node:util');
 
 const { CLOCK, CLOCK_OVERRIDE, WAKE, channel, hot, report } = require('./native.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-const realPerformanceNow = realPerformance.now;
-const realDateNow = Date.now;
+// Node's own functions, undefined as long as a tool that was there before this file hides them.
+/** @type {typeof setTimeout} */
+let realSetTimeout;
+/** @type {typeof clearTimeout} */
+let realClearTimeout;
+/** @type {(() => number) | undefined} */
+let realPerformanceNow;
+/** @type {(() => number) | undefined} */
+let realDateNow;
 
 // A timer made inside a request would keep that request's stores alive.
 const outsideOfRequests = AsyncLocalStorage.snapshot();
@@ -26,25 +32,43 @@ let timer;
 let armedFor = Infinity;
 let keepsAlive = false;
 
-/** The global `setTimeout` at the last look: each replacement comes with a clock of its own. */
-let knownSetTimeout = realSetTimeout;
+/** The global `setTimeout` at the last look: each replacement has its own clock. @type {typeof setTimeout} */
+let knownSetTimeout;
 /** What makes the time of a test tool go on where the time before it stopped. */
 let fakeOffset = 0;
 
 /** Timers of a test tool by native key. @type {Map<number, { clear: typeof clearTimeout, id: any }>} */
 const fakeTimers = new Map();
 
+/**
+ * What tells Node's own `setTimeout` is that its promise form is an accessor, and the engine's own `Date.now`
+ * that it has no source. `node:timers` is no help: some tools replace its exports too.
+ */
+function findReal() {
+  const { setTimeout, clearTimeout, performance, Date } = globalThis;
+  if (Function.prototype.toString.call(Date.now).includes('[native code]')) realDateNow = Date.now;
+  if (Object.getOwnPropertyDescriptor(setTimeout, promisify.custom)?.get === undefined) return;
+  realSetTimeout = setTimeout;
+  realClearTimeout = clearTimeout;
+  realPerformanceNow = performance.now;
+}
+
+findReal();
+
 /** Milliseconds on whatever clock the test tool has replaced, or else on the real one. */
 function fakeNow() {
-  if (globalThis.performance.now !== realPerformanceNow) return globalThis.performance.now();
-  if (Date.now !== realDateNow) return Date.now();
-  return realPerformanceNow.call(realPerformance);
+  const { performance, Date } = globalThis;
+  if (Date.now === realDateNow) return performance.now();
+  // Where both are replaced: tests set the date, also back.
+  const steady = realPerformanceNow !== undefined && performance.now !== realPerformanceNow;
+  return steady ? performance.now() : Date.now();
 }
 
 /** Tells the core, before a call, which clock counts. */
 function setClock() {
   const { setTimeout } = globalThis;
   if (setTimeout !== knownSetTimeout) {
+    if (realSetTimeout === undefined) findReal();
     const last = channel[CLOCK_OVERRIDE];
     // A whole number, so that differences are exact where the tool's clock has whole milliseconds.
     fakeOffset = Math.ceil((Number.isNaN(last) ? channel[CLOCK] : last) - fakeNow());

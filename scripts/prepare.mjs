@@ -15,8 +15,11 @@ const LINKER_HELP = {
 
 export async function prepare() {
   checkNode();
+  const stale = addonIsStale();
+  // Before a download that would be for nothing.
+  if (stale) await requireCargo();
   await installPackages();
-  await buildAddon();
+  if (stale) await buildAddon();
 }
 
 /** Ends the script when cargo cannot run. With rustup, this fetches the toolchain of rust-toolchain.toml. */
@@ -39,14 +42,16 @@ async function installPackages() {
   if (installed !== undefined && installed >= (modifiedAt('package-lock.json') ?? 0)) return;
   console.log('Installing npm packages (npm ci) ...');
   // One string through the shell: on Windows npm is a .cmd file, which spawn cannot start by itself.
-  const code = await run('npm ci --no-audit --no-fund', [], { shell: true });
+  const code = await run('npm ci --no-audit --no-fund --loglevel=error', [], { shell: true });
   if (code !== 0) fail('npm ci failed (its message is above). It needs the network once.');
 }
 
-async function buildAddon() {
+function addonIsStale() {
   const builtAt = addonBuiltAt();
-  if (builtAt !== undefined && builtAt >= newestInput() && modifiedAt('binding.js') !== undefined) return;
-  await requireCargo();
+  return builtAt === undefined || builtAt < newestInput() || modifiedAt('binding.js') === undefined;
+}
+
+async function buildAddon() {
   console.log('Building the native addon (about a minute the first time, seconds afterwards) ...');
   const started = performance.now();
   const napi = path.join(root, 'node_modules/@napi-rs/cli/dist/cli.js');

@@ -19,7 +19,7 @@ const steps = [
   {
     name: 'cargo clippy',
     groups: ['rust'],
-    run: () => run('cargo', ['clippy', '--all-targets', '--', '-D', 'warnings']),
+    run: () => run('cargo', ['clippy', '--all-targets', '--all-features', '--', '-D', 'warnings']),
   },
   { name: 'cargo test', groups: ['rust'], run: () => run('cargo', ['test']) },
   {
@@ -75,7 +75,7 @@ function runNodeTests() {
   const folder = only === 'types' ? '__test__/types' : '__test__';
   const files = readdirSync(path.join(root, folder), { recursive: true })
     .map((file) => path.join(folder, String(file)))
-    .filter((file) => file.endsWith('.test.mjs'))
+    .filter((file) => file.endsWith('.test.mjs') && !file.includes('node_modules'))
     .sort();
   if (files.length === 0) {
     console.log(`There is no test under ${folder}.`);

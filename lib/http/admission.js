@@ -5,7 +5,6 @@
 
 const { ResiliencePipelineBuilder } = require('../builder.js');
 const { getResilienceContext } = require('../context.js');
-const { isExecutionRejected } = require('../errors.js');
 const { name: readName, readOptions, typeError } = require('../options.js');
 const { ResiliencePipeline, learns, prepare } = require('../pipeline.js');
 const { InboundRequest } = require('./inbound-request.js');
@@ -56,19 +55,6 @@ class Admission {
     request.run(execution);
   }
 
-  /**
-   * Whether an execution that ended with `error`, before the handler started, is answered here.
-   *
-   * @param {unknown} error Undefined if it succeeded: a fallback took the handler's place.
-   */
-  answers(error) {
-    return error === undefined || isExecutionRejected(error);
-  }
-
-  swallow() {
-    this.swallowed += 1;
-  }
-
   dispose() {
     this.pipeline.dispose();
   }
@@ -84,7 +70,9 @@ function readPipeline(where, options) {
     if (timeout !== undefined || concurrency !== undefined || name !== undefined) {
       throw new TypeError(`${where} takes either pipeline or timeout, concurrency and name, not both`);
     }
-    if (!(pipeline instanceof ResiliencePipeline)) throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
+    if (!(pipeline instanceof ResiliencePipeline)) {
+      throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
+    }
     return { pipeline, guardsBody: false };
   }
   if (timeout === undefined && concurrency === undefined) {
@@ -97,7 +85,7 @@ function readPipeline(where, options) {
     );
   }
   const { duration, body } = readTimeout(timeout);
-  if (duration !== undefined) builder.addTimeout(duration);
+  if (duration !== undefined) builder.addTimeout({ timeout: duration });
   return { pipeline: builder.build(), guardsBody: body };
 }
 

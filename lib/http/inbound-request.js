@@ -6,10 +6,12 @@
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
 const { INBOUND, ResilienceContext, storage } = require('../context.js');
+const { isExecutionRejected } = require('../errors.js');
+const { warn } = require('../telemetry.js');
 const { respond } = require('./respond.js');
 const { seal } = require('./seal.js');
 
-/** The requests under way on each connection: also those whose response has no socket of its own yet, or any more. */
+/** The requests under way on a connection: also those whose response has no socket of its own yet, or any more. */
 const REQUESTS = Symbol('requests');
 
 /** What a response emits at its end: when it was ended, when it was handed to the system, and at the latest. */
@@ -150,7 +152,9 @@ class InboundRequest {
     for (let each = /** @type {InboundRequest | undefined} */ (this); each !== undefined; each = each.inner) {
       carried = each.carried ?? carried;
     }
-    if (carried === undefined || emitter.listenerCount(args[0]) === 0) return Reflect.apply(emit, emitter, args);
+    if (carried === undefined || emitter.listenerCount(args[0]) === 0) {
+      return Reflect.apply(emit, emitter, args);
+    }
     return storage.run(carried, Reflect.apply, emit, emitter, args);
   }
 
@@ -188,9 +192,12 @@ class InboundRequest {
     ResilienceContext.markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
   }
 
-  /** Whether a deadline has nothing to say any more: it guards the time to the first byte. */
+  /**
+   * Whether a deadline has nothing to say any more: it guards the time to the handler's first byte. Headers
+   * that were sent before the handler started are none of its own.
+   */
   hasBegun() {
-    return this.res.headersSent && !this.admission.guardsBody;
+    return this.context !== undefined && this.res.headersSent && !this.admission.guardsBody;
   }
 
   /**
@@ -205,11 +212,19 @@ class InboundRequest {
 
   /** @param {import('../outcome.js').AnyOutcome} outcome */
   #settled(outcome) {
-    const { admission, res } = this;
+    const { res } = this;
     if (this.#answered || this.#over || (outcome.ok && res.headersSent)) return;
     const error = outcome.ok ? undefined : outcome.error;
-    if (this.context === undefined && !admission.answers(error)) this.fail(error);
-    else this.#answer(error);
+    // Without an error, a fallback took the handler's place.
+    if (error === undefined || isExecutionRejected(error)) {
+      this.#answer(error);
+    } else if (this.context === undefined) {
+      this.fail(error);
+    } else {
+      // No framework has caught what the handler threw, and the client is not told.
+      warn(error);
+      this.#answer(error);
+    }
   }
 
   /** Answers in the handler's place. */
@@ -223,7 +238,11 @@ class InboundRequest {
     const begun = res.headersSent;
     respond(res, error);
     if (begun || this.context === undefined) return;
-    const cutOff = () => seal(res, () => admission.swallow());
+    const cutOff = () => {
+      seal(res, () => {
+        admission.swallowed += 1;
+      });
+    };
     // A middleware that delays the end still needs the response.
     if (res.headersSent) cutOff();
     else res.once('finish', cutOff);

@@ -6,10 +6,14 @@ const { STATUS_CODES } = require('node:http');
 
 const { isExecutionRejected } = require('../errors.js');
 
-/** Seconds after which a shed client may come back. */
-const RETRY_AFTER_S = 1;
+/** A shed client may come back after 1 to this many seconds: those shed together shall not return together. */
+const MAX_RETRY_AFTER_S = 3;
 
-/** What a client is told, by error code and reason: nothing about the inside of the service. @type {Record<string, string>} */
+/**
+ * What a client is told, by error code and reason: nothing about the inside of the service.
+ *
+ * @type {Record<string, string>}
+ */
 const MESSAGES = {
   full: 'The service is at capacity and its queue is full.',
   'queue-timeout': 'The service is at capacity: the request reached the queue-timeout.',
@@ -66,7 +70,7 @@ function write(res, error) {
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', Buffer.byteLength(body));
   res.setHeader('Cache-Control', 'no-store');
-  if (statusCode === 503) res.setHeader('Retry-After', String(RETRY_AFTER_S));
+  if (statusCode === 503) res.setHeader('Retry-After', 1 + Math.floor(Math.random() * MAX_RETRY_AFTER_S));
   res.end(body);
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 
 const { aimd, gradient2, isBuiltIn, vegas } = require('../algorithms.js');
-const { binding, thread } = require('../native.js');
+const { AdaptiveLimitProvider, guard, thread } = require('../native.js');
 const { callback, immediate, integer, name: readName, readOptions, typeError } = require('../options.js');
 const { defaultShouldDrop } = require('../should-drop.js');
 const { liveCounts, readQueue } = require('./concurrency-limiter.js');
@@ -78,7 +78,8 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
             queueTimeoutMs,
           ),
         attach: (place) => {
-          if (limitProvider !== undefined && !thread.attach(limitProvider, place.segment, place.gate)) {
+          const { segment, gate } = place;
+          if (limitProvider !== undefined && !guard(() => thread.attach(limitProvider, segment, gate))) {
             throw new TypeError('limitProvider is attached to another limiter already');
           }
           live.attach(place);
@@ -102,7 +103,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
 
 /** Also false for what only looks like one, such as a proxy. @param {unknown} value */
 function isProvider(value) {
-  if (!(value instanceof binding.AdaptiveLimitProvider)) return false;
+  if (!(value instanceof AdaptiveLimitProvider)) return false;
   try {
     return value.limit >= 0;
   } catch {

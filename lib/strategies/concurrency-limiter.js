@@ -1,5 +1,6 @@
 'use strict';
 
+const { InternalError } = require('../errors.js');
 const { hot } = require('../native.js');
 const {
   callback,
@@ -96,7 +97,12 @@ function liveCounts() {
   /** @type {import('../segment.js').Reader | undefined} */
   let reader;
   /** @param {'limit' | 'inflight' | 'queued'} what */
-  const read = (what) => (reader === undefined ? 0 : hot[what](reader.segment, reader.gate));
+  const read = (what) => {
+    if (reader === undefined) return 0;
+    const count = hot[what](reader.segment, reader.gate);
+    if (Number.isNaN(count)) throw new InternalError(hot.fault());
+    return count;
+  };
   return {
     /** @param {import('../segment.js').Reader} place */
     attach: (place) => {

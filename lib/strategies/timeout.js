@@ -23,7 +23,8 @@ function timeoutStrategy(options) {
   const check = (/** @type {unknown} */ value) => anyDuration('the result of timeoutGenerator', value);
   const generate = (/** @type {any} */ context) => {
     const value = timeoutGenerator({ context });
-    return typeof value?.then === 'function' ? Promise.resolve(value).then(check) : check(value);
+    // Not `Promise.resolve`: it hands a promise back whose own `then` is anybody's.
+    return typeof value?.then === 'function' ? new Promise((resolve) => resolve(value)).then(check) : check(value);
   };
   return {
     gate: () => {

@@ -2,6 +2,7 @@
 
 use napi_derive::napi;
 
+use super::fault::{Moment, reach};
 use crate::core::algorithm::{self, LimitAlgorithm, Sample};
 
 /// Makes a sample of a limiter's numbers.
@@ -34,6 +35,7 @@ impl Gradient2 {
     /// The next limit, with `queue` permits of headroom.
     #[napi(catch_unwind)]
     pub fn sample(&mut self, rtt: f64, inflight: u32, dropped: bool, limit: f64, queue: f64) -> f64 {
+        reach("Gradient2.sample", Moment::Before);
         self.state.on_sample_with_queue(sample(rtt, inflight, dropped, limit), queue)
     }
 }
@@ -56,6 +58,7 @@ impl Vegas {
     /// The next limit.
     #[napi(catch_unwind)]
     pub fn sample(&mut self, rtt: f64, inflight: u32, dropped: bool, limit: f64) -> f64 {
+        reach("Vegas.sample", Moment::Before);
         self.state.on_sample(sample(rtt, inflight, dropped, limit))
     }
 }
@@ -78,6 +81,7 @@ impl Aimd {
     /// The next limit.
     #[napi(catch_unwind)]
     pub fn sample(&mut self, rtt: f64, inflight: u32, dropped: bool, limit: f64) -> f64 {
+        reach("Aimd.sample", Moment::Before);
         self.state.on_sample(sample(rtt, inflight, dropped, limit))
     }
 }

@@ -5,6 +5,7 @@ use napi::{Error, Result, Status};
 use napi_derive::napi;
 
 use super::algorithm::{Aimd, Gradient2, Vegas};
+use super::fault::{Moment, reach};
 use super::thread::Thread;
 use crate::core::algorithm::Algorithm;
 use crate::core::gate::Gate;
@@ -26,6 +27,7 @@ impl ResiliencePipelineBuilder {
     #[napi(constructor, catch_unwind)]
     #[must_use]
     pub fn new() -> Self {
+        reach("ResiliencePipelineBuilder", Moment::Before);
         Self::default()
     }
 
@@ -39,6 +41,7 @@ impl ResiliencePipelineBuilder {
         queue_timeout_ms: f64,
         overflow: u32,
     ) {
+        reach("ResiliencePipelineBuilder.addConcurrencyLimiter", Moment::Before);
         self.gates.push(Gate::Concurrency(permits(permit_limit, queue_limit, queue_timeout_ms, overflow)));
     }
 
@@ -53,6 +56,7 @@ impl ResiliencePipelineBuilder {
         queue_limit: u32,
         queue_timeout_ms: f64,
     ) {
+        reach("ResiliencePipelineBuilder.addAdaptiveConcurrencyLimiter", Moment::Before);
         let algorithm = match algorithm {
             None => Algorithm::Outside,
             Some(Either3::A(algorithm)) => Algorithm::Gradient2(algorithm.state.fresh()),
@@ -66,6 +70,7 @@ impl ResiliencePipelineBuilder {
     /// Adds a timeout; infinite if each execution states its own.
     #[napi(catch_unwind)]
     pub fn add_timeout(&mut self, timeout_ms: f64) {
+        reach("ResiliencePipelineBuilder.addTimeout", Moment::Before);
         self.gates.push(Gate::Deadline(Deadline { timeout_ms }));
     }
 
@@ -76,6 +81,7 @@ impl ResiliencePipelineBuilder {
     /// With no gates, or too many.
     #[napi(catch_unwind)]
     pub fn build(&mut self, thread: &Thread) -> Result<f64> {
+        reach("ResiliencePipelineBuilder.build", Moment::Before);
         let gates = std::mem::take(&mut self.gates);
         let segment =
             thread.handle.call(|state| state.engine.add_segment(gates).map(crate::core::slab::Key::to_f64));

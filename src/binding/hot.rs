@@ -5,6 +5,7 @@ use napi::{Env, Result};
 use thiserror::Error as ThisError;
 
 use super::channel::reason_code;
+use super::fault::{Moment, reach};
 use super::thread::{Handle, State};
 use crate::core::algorithm::Sample;
 use crate::core::error::Error;
@@ -16,21 +17,25 @@ use crate::core::slab::Key;
 pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     let mut hot = Object::new(env)?;
     add(env, &mut hot, handle, "enter", enter)?;
-    add(env, &mut hot, handle, "exit", exit)?;
     add(env, &mut hot, handle, "mark", mark)?;
     add(env, &mut hot, handle, "tick", tick)?;
-    add(env, &mut hot, handle, "expire", expire)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
     add(env, &mut hot, handle, "drain", |_, _| Ok(0.0))?;
-    add(env, &mut hot, handle, "dispose", dispose)?;
-    add(env, &mut hot, handle, "remove", remove)?;
+    add_final(env, &mut hot, handle, "exit", exit)?;
+    add_final(env, &mut hot, handle, "expire", expire)?;
+    add_final(env, &mut hot, handle, "dispose", dispose)?;
+    add_final(env, &mut hot, handle, "remove", remove)?;
     let teller = handle.clone();
     hot.set("fault", env.create_function_from_closure::<(), _, _>("fault", move |_| Ok(teller.fault()))?)?;
     for (name, read) in [("limit", limit as Read), ("inflight", inflight), ("queued", queued)] {
         let reader = handle.clone();
         let closure = env.create_function_from_closure::<(f64, f64), _, _>(name, move |context| {
             let (segment, gate) = (key(&context, 0)?, index(&context, 1)?);
-            Ok(reader.read(|state| read(state, segment, gate)).unwrap_or(f64::NAN))
+            let look = |state: &State| {
+                reach(name, Moment::Before);
+                read(state, segment, gate)
+            };
+            Ok(reader.read(look).unwrap_or(f64::NAN))
         })?;
         hot.set(name, closure)?;
     }
@@ -51,12 +56,36 @@ enum Fault {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
-fn add(env: &Env, hot: &mut Object, handle: &Handle, name: &str, work: Work) -> Result<()> {
+fn add(env: &Env, hot: &mut Object, handle: &Handle, name: &'static str, work: Work) -> Result<()> {
     let handle = handle.clone();
     let closure = env.create_function_from_closure::<(), f64, _>(name, move |context| {
-        Ok(handle.call(|state| work(state, &context)))
+        Ok(handle.call(|state| run(name, work, state, &context)))
     })?;
     hot.set(name, closure)
+}
+
+/// Adds a closure that JavaScript calls once for each thing it ends. After a panic it is called again here, or
+/// what it was to end would last: a second end does nothing, or fails on a stale key.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
+fn add_final(env: &Env, hot: &mut Object, handle: &Handle, name: &'static str, work: Work) -> Result<()> {
+    let handle = handle.clone();
+    let closure = env.create_function_from_closure::<(), f64, _>(name, move |context| {
+        let answer = handle.call(|state| run(name, work, state, &context));
+        if answer.is_nan() {
+            let fault = handle.fault();
+            handle.call(|state| work(state, &context));
+            handle.set_fault(fault);
+        }
+        Ok(answer)
+    })?;
+    hot.set(name, closure)
+}
+
+fn run(name: &str, work: Work, state: &mut State, context: &FunctionCallContext) -> Answer {
+    reach(name, Moment::Before);
+    let answer = work(state, context);
+    reach(name, Moment::After);
+    answer
 }
 
 fn number(context: &FunctionCallContext, position: usize) -> Result<f64> {

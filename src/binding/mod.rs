@@ -7,6 +7,7 @@
 mod algorithm;
 mod builder;
 mod channel;
+mod fault;
 mod guard;
 mod hot;
 mod provider;

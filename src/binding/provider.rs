@@ -1,7 +1,9 @@
 //! Reads one adaptive limiter from outside its pipeline.
 
+use napi::{Error, Result, Status};
 use napi_derive::napi;
 
+use super::fault::{Moment, reach};
 use super::thread::{Handle, State};
 use crate::core::gate::concurrency::Concurrency;
 use crate::core::slab::Key;
@@ -19,27 +21,25 @@ impl AdaptiveLimitProvider {
     #[napi(constructor, catch_unwind)]
     #[must_use]
     pub fn new() -> Self {
+        reach("AdaptiveLimitProvider", Moment::Before);
         Self::default()
     }
 
     /// The number of permits.
     #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn limit(&self) -> u32 {
+    pub fn limit(&self) -> Result<u32> {
         self.read(Concurrency::limit)
     }
 
     /// Executions that hold a permit.
     #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn inflight(&self) -> u32 {
+    pub fn inflight(&self) -> Result<u32> {
         self.read(Concurrency::in_flight)
     }
 
     /// Executions that wait for a permit.
     #[napi(getter, catch_unwind)]
-    #[must_use]
-    pub fn queued(&self) -> u32 {
+    pub fn queued(&self) -> Result<u32> {
         self.read(|permits| u32::try_from(permits.queued()).unwrap_or(u32::MAX))
     }
 
@@ -52,9 +52,12 @@ impl AdaptiveLimitProvider {
         true
     }
 
-    fn read(&self, read: fn(&Concurrency) -> u32) -> u32 {
-        let Some((handle, segment, gate)) = &self.limiter else { return 0 };
-        let look = |state: &State| state.engine.permits(*segment, *gate).map(read);
-        handle.read(look).flatten().unwrap_or(0)
+    fn read(&self, read: fn(&Concurrency) -> u32) -> Result<u32> {
+        let Some((handle, segment, gate)) = &self.limiter else { return Ok(0) };
+        let look = |state: &State| {
+            reach("AdaptiveLimitProvider.read", Moment::Before);
+            state.engine.permits(*segment, *gate).map_or(0, read)
+        };
+        handle.read(look).ok_or_else(|| Error::new(Status::GenericFailure, handle.fault()))
     }
 }

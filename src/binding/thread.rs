@@ -8,6 +8,7 @@ use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
 
 use super::channel::{Channel, LENGTH};
+use super::fault::{Moment, reach};
 use super::guard::guard;
 use super::hot;
 use super::provider::AdaptiveLimitProvider;
@@ -37,7 +38,8 @@ pub struct Handle {
 
 impl Handle {
     /// Runs `work` on the state at the present time, then publishes what it brought about. A failure or a panic
-    /// in it is an answer of NaN.
+    /// in it is an answer of NaN. After a panic, an execution that the call let in is let out again, because its
+    /// ticket reaches nobody; and what happened until then is published all the same.
     pub fn call<E: ToString>(&self, work: impl FnOnce(&mut State) -> std::result::Result<f64, E>) -> f64 {
         let answer = guard(|| {
             let mut state = self.state.try_borrow_mut().map_err(|error| error.to_string())?;
@@ -54,20 +56,40 @@ impl Handle {
         match answer.and_then(|answer| answer) {
             Ok(answer) => answer,
             Err(message) => {
-                self.fault.replace(message);
+                self.recover();
+                self.set_fault(message);
                 FAULT
             }
         }
     }
 
+    #[cold]
+    fn recover(&self) {
+        // Its own failure leaves nothing more to try.
+        let _ = guard(|| {
+            let mut state = self.state.borrow_mut();
+            state.engine.undo_entry();
+            let now = state.clock.now();
+            let State { engine, channel, .. } = &mut *state;
+            channel.publish(now, engine);
+        });
+    }
+
     /// Reads the state; `None` when that fails.
     pub fn read<T>(&self, read: impl FnOnce(&State) -> T) -> Option<T> {
-        guard(|| self.state.try_borrow().ok().map(|state| read(&state))).ok().flatten()
+        let answer =
+            guard(|| self.state.try_borrow().map(|state| read(&state)).map_err(|error| error.to_string()));
+        answer.and_then(|answer| answer).map_err(|message| self.set_fault(message)).ok()
     }
 
     /// The message of the last failure.
     pub fn fault(&self) -> String {
         self.fault.borrow().clone()
+    }
+
+    /// Leaves the message of a failure.
+    pub fn set_fault(&self, message: String) {
+        self.fault.replace(message);
     }
 }
 
@@ -82,6 +104,7 @@ impl Thread {
     /// A thread that talks through `channel`, an array made for this alone.
     #[napi(constructor, catch_unwind)]
     pub fn new(channel: Float64Array) -> Result<Self> {
+        reach("Thread", Moment::Before);
         let channel = Channel::new(channel).ok_or_else(|| {
             Error::new(Status::InvalidArg, format!("the channel must hold exactly {LENGTH} numbers"))
         })?;
@@ -93,12 +116,14 @@ impl Thread {
     /// The functions of the hot half, typed in `lib/native.js`.
     #[napi(catch_unwind, ts_return_type = "object")]
     pub fn hot<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        reach("Thread.hot", Moment::Before);
         hot::closures(env, &self.handle)
     }
 
     /// Lets `provider` read the limiter at `gate` of `segment`; false if it reads a limiter already.
     #[napi(catch_unwind)]
     pub fn attach(&self, provider: &mut AdaptiveLimitProvider, segment: f64, gate: u32) -> bool {
+        reach("Thread.attach", Moment::Before);
         provider.attach(&self.handle, Key::from_f64(segment), gate as usize)
     }
 
@@ -106,5 +131,11 @@ impl Thread {
     #[napi(getter, catch_unwind)]
     pub fn open(&self) -> u32 {
         self.handle.read(|state| u32::try_from(state.engine.open()).unwrap_or(u32::MAX)).unwrap_or(0)
+    }
+
+    /// Segments of pipelines that have not been collected.
+    #[napi(getter, catch_unwind)]
+    pub fn segments(&self) -> u32 {
+        self.handle.read(|state| u32::try_from(state.engine.segments()).unwrap_or(u32::MAX)).unwrap_or(0)
     }
 }

@@ -8,7 +8,7 @@ use super::effect::Effect;
 use super::error::Error;
 use super::gate::Gate;
 use super::gate::concurrency::Concurrency;
-use super::outcome::Outcomes;
+use super::outcome::{Outcome, Outcomes};
 use super::segment::{Entry, Ledger, Segment};
 use super::slab::{Key, Slab};
 use super::ticket::MAX_GATES;
@@ -48,6 +48,7 @@ impl Engine {
     /// Sets the time of the calls that follow, and who watches the deadlines that they arm. The clock of
     /// [`Driver::Outside`] may be another one than the wheel's, and [`Engine::tick`] is by the wheel's.
     pub const fn at(&mut self, now: Nanos, driver: Driver) {
+        self.ledger.newcomer = None;
         self.ledger.now = now;
         self.ledger.timers.driver = driver;
     }
@@ -83,6 +84,14 @@ impl Engine {
     pub fn enter(&mut self, segment: Key, parameter: Option<f64>) -> Result<Entry, Error> {
         let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
         Ok(gates.enter(segment, parameter, &mut self.ledger))
+    }
+
+    /// Ends the execution that the present call let in, if any: after a panic its ticket reaches nobody.
+    pub fn undo_entry(&mut self) {
+        if let Some(ticket) = self.ledger.newcomer.take() {
+            // Stale if it was refused.
+            let _ = self.exit(ticket, Outcomes::all(Outcome::NoSample));
+        }
     }
 
     /// Ends an execution, queued or running.
@@ -177,6 +186,12 @@ impl Engine {
     #[must_use]
     pub const fn open(&self) -> usize {
         self.ledger.tickets.len()
+    }
+
+    /// How many segments there are.
+    #[must_use]
+    pub const fn segments(&self) -> usize {
+        self.segments.len()
     }
 
     /// What happened since it was last emptied, oldest first.

@@ -26,6 +26,8 @@ use super::timers::{Alarm, Timers};
 pub struct Ledger {
     /// The time of the present call.
     pub now: Nanos,
+    /// The execution that the present call let in.
+    pub newcomer: Option<Key>,
     /// Every open execution.
     pub tickets: Slab<Ticket>,
     /// Every armed deadline.
@@ -71,15 +73,11 @@ impl Segment {
         self.gates.get(index)
     }
 
-    /// The gate at `index`, to change.
-    pub fn gate_mut(&mut self, index: usize) -> Option<&mut Gate> {
-        self.gates.get_mut(index)
-    }
-
     /// Starts an execution. `parameter` speaks to the first gate: the execution's priority at a limiter, its
     /// own timeout in milliseconds at a deadline.
     pub fn enter(&mut self, id: Key, parameter: Option<f64>, ledger: &mut Ledger) -> Entry {
         let key = ledger.tickets.insert(Ticket::new(id));
+        ledger.newcomer = Some(key);
         match self.proceed(key, parameter, ledger) {
             Progress::Through => Entry::Running(key),
             Progress::Queued => Entry::Waiting(key),
@@ -139,6 +137,9 @@ impl Segment {
     }
 
     /// Ends an execution whose ticket was taken out: leaves the queue or the gates, innermost first.
+    ///
+    /// From here on only this call knows its permits, and a panic between would lose those further out. There
+    /// is one place for that, broken invariants aside: a waiter let in arms its deadline while 2^26 are armed.
     pub fn exit(&mut self, ticket: &Ticket, outcomes: Outcomes, ledger: &mut Ledger) {
         if let Some(Wait { rank, timer }) = ticket.wait {
             if let Some(permits) = self.gates[ticket.passed].permits_mut() {
@@ -217,7 +218,11 @@ impl Segment {
     fn admit_waiters(&mut self, index: usize, ledger: &mut Ledger) {
         while let Some(key) = self.gates[index].permits_mut().and_then(Concurrency::next_waiter) {
             let cuts = self.gates[index].cuts();
-            let Some(ticket) = ledger.tickets.get_mut(key) else { continue };
+            let Some(ticket) = ledger.tickets.get_mut(key) else {
+                // A panic undid its entry before it had noted its place.
+                self.gates[index].permits_mut().map(Concurrency::release);
+                continue;
+            };
             let timer = ticket.wait.take().and_then(|wait| wait.timer);
             ticket.pass(Hold::Permit { since: ledger.now, cuts });
             if let Some(timer) = timer {

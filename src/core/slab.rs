@@ -22,7 +22,7 @@ impl Key {
         ((self.generation as u64) << INDEX_BITS | self.index as u64) as f64
     }
 
-    /// The reverse of [`Key::to_f64`]. Any other number gives a key that matches nothing.
+    /// The reverse of [`Key::to_f64`]. NaN, an infinity or a number below 2^26 gives a key that matches nothing.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -75,12 +75,12 @@ impl<T> Slab<T> {
     ///
     /// With 2^26 values held already.
     pub fn insert(&mut self, value: T) -> Key {
-        self.len += 1;
         if self.vacant == NO_VACANCY {
             assert!(self.places.len() <= MAX_INDEX, "more than {MAX_INDEX} values at once");
             #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
             let index = self.places.len() as u32;
             self.places.push((1, Place::Occupied(value)));
+            self.len += 1;
             return Key { index, generation: 1 };
         }
         let index = self.vacant;
@@ -89,6 +89,7 @@ impl<T> Slab<T> {
             self.vacant = next;
         }
         *place = Place::Occupied(value);
+        self.len += 1;
         Key { index, generation: *generation }
     }
 

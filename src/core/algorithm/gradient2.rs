@@ -62,7 +62,8 @@ impl Gradient2 {
         if dropped {
             return limit * self.backoff_ratio;
         }
-        if rtt_ms <= 0.0 {
+        // An average never forgets a value that is not finite.
+        if rtt_ms <= 0.0 || !rtt_ms.is_finite() {
             return limit;
         }
         let short = self.short.map_or(rtt_ms, |short| average(short, rtt_ms, self.short_window));
@@ -93,6 +94,14 @@ mod tests {
 
     fn close(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    }
+
+    #[test]
+    fn a_latency_that_is_no_number_is_not_remembered() {
+        let mut algorithm = Gradient2::default();
+        close(feed(&mut algorithm, f64::NAN, 100.0), 100.0);
+        close(feed(&mut algorithm, f64::INFINITY, 100.0), 100.0);
+        close(feed(&mut algorithm, 10.0, 100.0), 102.0);
     }
 
     #[test]

@@ -1,0 +1,333 @@
+// What comes after a Rust panic. The panics are made on purpose, in a build of the addon with the cargo
+// feature `fault-injection`, which nothing else loads; each strikes in a process of its own.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import test, { before, describe } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runChild } from './support/child.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cargo = (...args) => spawnSync('cargo', args, { cwd: root, encoding: 'utf8' });
+
+test('every item that napi exports catches panics', () => {
+  const folder = path.join(root, 'src/binding');
+  let items = 0;
+  for (const file of readdirSync(folder)) {
+    const source = readFileSync(path.join(folder, file), 'utf8');
+    // A function or method comes after its attributes; a struct or an impl block runs no code.
+    for (const [, options, item] of source.matchAll(
+      /#\[napi(?:\(([^\]]*)\))?\]((?:\s*#\[[^\]]*\])*\s*(?:pub(?:\([^)]*\))? )?(?:const )?\w+ \w+)/g,
+    )) {
+      if (!/\bfn \w+$/.test(item)) continue;
+      items += 1;
+      assert.match(options ?? '', /\bcatch_unwind\b/, `${file}: ${item.trim()}`);
+    }
+  }
+  assert.ok(items >= 19, `only ${items} items found`);
+});
+
+test('the addon as it is built for use has no way to inject faults', async () => {
+  const { stdout } = await runChild(
+    `import binding from '../binding.js';
+    console.log(Object.keys(binding).filter((key) => /fault/i.test(key)));`,
+  );
+  assert.equal(stdout, '[]');
+});
+
+const PRELUDE = `
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { mock } from 'node:test';
+const require = createRequire(process.cwd() + '/');
+const { armFault, faultIsArmed } = require('../binding.js');
+const resilience = require('@ylcnfrht/resilience');
+const { AdaptiveLimitProvider, InternalError, ResiliencePipelineBuilder } = resilience;
+const { aimd, gradient2, vegas } = resilience;
+const { thread } = require('../lib/native.js');
+const { hold, rejection, turn } = await import(process.cwd() + '/support/hold.mjs');
+const { assertIdle } = await import(process.cwd() + '/support/idle.mjs');
+
+const warnings = [];
+process.on('warning', (warning) => {
+  // That of the runner's mock timers.
+  if (warning.name !== 'ExperimentalWarning') warnings.push(warning);
+});
+const builder = () => new ResiliencePipelineBuilder();
+
+function assertDefect(error, entry) {
+  assert.ok(error instanceof InternalError, String(error));
+  assert.equal(error.code, 'INTERNAL');
+  assert.match(error.message, new RegExp('an injected fault in ' + entry + '\\\\b.*please report it'));
+  assert.equal(faultIsArmed(), false);
+}
+/** The fault has become a process warning. */
+async function assertWarned(entry) {
+  await turn();
+  assert.equal(warnings.length, 1, String(warnings));
+  assertDefect(warnings[0], entry);
+}
+/** Everything is given back, and the next execution works. */
+async function assertWorks(pipeline, ...names) {
+  assertIdle(...names.map((name) => pipeline.getStrategy(name)));
+  assert.equal(await pipeline.execute(() => 'next'), 'next');
+  assertIdle(...names.map((name) => pipeline.getStrategy(name)));
+}
+`;
+
+/** By entry and by what is going on: a program that lives through one fault. */
+const CLOSURES = {
+  'enter: permits are free': `
+    const pipeline = builder().addConcurrencyLimiter(1).addAdaptiveConcurrencyLimiter().addTimeout('1m').build();
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    await assertWorks(pipeline, 'ConcurrencyLimiter', 'AdaptiveConcurrencyLimiter');
+    assert.deepEqual(warnings, []);`,
+  'enter: it has to wait': `
+    const pipeline = builder().addConcurrencyLimiter({ permitLimit: 1, queueLimit: 1, queueTimeout: '1m' }).build();
+    const running = hold(pipeline);
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    const { inflight, queued } = pipeline.getStrategy('ConcurrencyLimiter');
+    assert.deepEqual([inflight, queued], [1, 0]);
+    const waiting = hold(pipeline);
+    running.finish(1);
+    waiting.finish(2);
+    assert.deepEqual(await Promise.all([running.promise, waiting.promise]), [1, 2]);
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'enter: another waiter makes room': `
+    const pipeline = builder()
+      .addConcurrencyLimiter({ permitLimit: 1, queueLimit: 1, overflow: 'drop-oldest' })
+      .build();
+    const running = hold(pipeline);
+    const waiting = hold(pipeline);
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    // A waiter that was told to go has gone; one that was not is let in.
+    if (AFTER) assert.equal((await rejection(waiting.promise)).reason, 'dropped');
+    running.finish();
+    waiting.finish();
+    await Promise.allSettled([running.promise, waiting.promise]);
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'enter: it is refused': `
+    const pipeline = builder().addConcurrencyLimiter(1).build();
+    const running = hold(pipeline);
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    assert.equal((await rejection(pipeline.execute(() => assert.fail('must not run')))).reason, 'full');
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'exit: an outcome is being delivered': `
+    const pipeline = builder().addConcurrencyLimiter(1).addAdaptiveConcurrencyLimiter().addTimeout('1m').build();
+    armFault('exit', AFTER);
+    assert.equal(await pipeline.execute(() => 'the outcome'), 'the outcome');
+    await assertWarned('exit');
+    await assertWorks(pipeline, 'ConcurrencyLimiter', 'AdaptiveConcurrencyLimiter');`,
+  'exit: somebody waits for the permit': `
+    const pipeline = builder().addConcurrencyLimiter(1, 1).build();
+    const running = hold(pipeline);
+    const waiting = hold(pipeline);
+    armFault('exit', AFTER);
+    running.finish('a');
+    waiting.finish('b');
+    assert.deepEqual(await Promise.all([running.promise, waiting.promise]), ['a', 'b']);
+    await assertWarned('exit');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'exit: a waiter leaves the queue': `
+    const pipeline = builder().addConcurrencyLimiter(1, 1).build();
+    const running = hold(pipeline);
+    const controller = new AbortController();
+    const waiting = hold(pipeline, { signal: controller.signal });
+    armFault('exit', AFTER);
+    controller.abort('gone');
+    assert.equal(await rejection(waiting.promise), 'gone');
+    await assertWarned('exit');
+    assert.equal(pipeline.getStrategy('ConcurrencyLimiter').queued, 0);
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  mark: `
+    const { ResilienceContext } = require('../lib/context.js');
+    const pipeline = builder().addAdaptiveConcurrencyLimiter().build();
+    const running = hold(pipeline);
+    armFault('mark', AFTER);
+    ResilienceContext.markFirstByte(running.context, running.context);
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    await assertWarned('mark');
+    await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');`,
+  tick: `
+    const pipeline = builder().addConcurrencyLimiter(1).addTimeout(1).build();
+    armFault('tick', AFTER);
+    assert.equal((await rejection(pipeline.execute(() => new Promise(() => {})))).code, 'TIMEOUT');
+    await assertWarned('tick');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  expire: `
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const pipeline = builder().addConcurrencyLimiter(1).addTimeout(1000).build();
+    const running = hold(pipeline);
+    armFault('expire', AFTER);
+    mock.timers.tick(1000);
+    assert.equal((await rejection(running.promise)).code, 'TIMEOUT');
+    mock.timers.reset();
+    await assertWarned('expire');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  applyLimit: `
+    const algorithm = { onSample: ({ limit }) => limit + 1 };
+    const pipeline = builder().addAdaptiveConcurrencyLimiter({ algorithm, initialLimit: 1 }).build();
+    const limiter = pipeline.getStrategy('AdaptiveConcurrencyLimiter');
+    armFault('applyLimit', AFTER);
+    assert.equal(await pipeline.execute(() => 'a'), 'a');
+    await assertWarned('applyLimit');
+    assert.equal(limiter.limit, AFTER ? 2 : 1);
+    await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');
+    assert.equal(limiter.limit, AFTER ? 3 : 2);`,
+  drain: `
+    // One raise of the limit admits more than the ring of effects holds.
+    const algorithm = { onSample: () => 1000 };
+    const pipeline = builder()
+      .addAdaptiveConcurrencyLimiter({ algorithm, initialLimit: 1, queueLimit: 300 })
+      .build();
+    const running = hold(pipeline);
+    const waiting = Array.from({ length: 300 }, (_, index) => pipeline.execute(() => index));
+    armFault('drain', AFTER);
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    assert.deepEqual(await Promise.all(waiting), Array.from({ length: 300 }, (_, index) => index));
+    await assertWarned('drain');
+    await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');`,
+  dispose: `
+    const pipeline = builder().addConcurrencyLimiter(1, 1).build();
+    const running = hold(pipeline);
+    const waiting = hold(pipeline);
+    armFault('dispose', AFTER);
+    pipeline.dispose();
+    assert.equal((await rejection(waiting.promise)).reason, 'disposed');
+    await assertWarned('dispose');
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));
+    await assertWorks(builder().addConcurrencyLimiter(1).build(), 'ConcurrencyLimiter');`,
+  remove: `
+    const before = thread.segments;
+    (() => builder().addConcurrencyLimiter(1).build())();
+    armFault('remove', AFTER);
+    for (let turns = 0; turns < 1000 && faultIsArmed(); turns += 1) {
+      await turn();
+      globalThis.gc();
+    }
+    await assertWarned('remove');
+    assert.equal(thread.segments, before);`,
+};
+
+const READERS = {
+  limit: `
+    const limiter = builder().addAdaptiveConcurrencyLimiter({ initialLimit: 7 }).build()
+      .getStrategy('AdaptiveConcurrencyLimiter');
+    fails('limit', () => limiter.limit);
+    assert.equal(limiter.limit, 7);`,
+};
+for (const reader of ['inflight', 'queued']) {
+  READERS[reader] = `
+    const pipeline = builder().addConcurrencyLimiter(1, 1).build();
+    const held = [hold(pipeline), hold(pipeline)];
+    const limiter = pipeline.getStrategy('ConcurrencyLimiter');
+    fails('${reader}', () => limiter.${reader});
+    assert.equal(limiter.${reader}, 1);
+    for (const { finish } of held) finish();
+    await Promise.all(held.map(({ promise }) => promise));
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`;
+}
+
+const CLASSES = {
+  'a constructor': `
+    const building = builder().addConcurrencyLimiter(1);
+    fails('ResiliencePipelineBuilder', () => building.build());
+    await assertWorks(building.build(), 'ConcurrencyLimiter');
+    fails('AdaptiveLimitProvider', () => new AdaptiveLimitProvider());
+    assert.equal(new AdaptiveLimitProvider().limit, 0);`,
+  'a method': `
+    const limitProvider = new AdaptiveLimitProvider();
+    const building = builder()
+      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter({ limitProvider })
+      .addTimeout(60_000);
+    for (const method of ['addConcurrencyLimiter', 'addAdaptiveConcurrencyLimiter', 'addTimeout', 'build']) {
+      fails('ResiliencePipelineBuilder.' + method, () => building.build());
+    }
+    fails('Thread.attach', () => building.build());
+    const pipeline = building.build();
+    await assertWorks(pipeline, 'ConcurrencyLimiter', 'AdaptiveConcurrencyLimiter');
+    const sample = { rtt: 10, inflight: 10, dropped: false, limit: 10 };
+    const algorithms = { Gradient2: gradient2(), Vegas: vegas(), Aimd: aimd() };
+    for (const [name, algorithm] of Object.entries(algorithms)) {
+      fails(name + '.sample', () => algorithm.onSample(sample));
+      assert.ok(algorithm.onSample(sample) > 10);
+    }`,
+  'a getter': `
+    const limitProvider = new AdaptiveLimitProvider();
+    const pipeline = builder().addAdaptiveConcurrencyLimiter({ limitProvider, initialLimit: 7 }).build();
+    for (const [getter, value] of Object.entries({ limit: 7, inflight: 0, queued: 0 })) {
+      fails('AdaptiveLimitProvider.read', () => limitProvider[getter]);
+      assert.equal(limitProvider[getter], value);
+    }
+    await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');`,
+};
+const FAILS = `
+function fails(entry, run) {
+  armFault(entry, false);
+  assert.throws(run, (error) => (assertDefect(error, entry), true));
+}
+`;
+
+describe('after a panic', () => {
+  before(() => {
+    const folder = path.join(root, 'target/fault-injection');
+    // cargo itself knows whether anything is to be done.
+    const build = cargo('build', '--features', 'fault-injection', '--target-dir', folder);
+    assert.equal(build.status, 0, build.stderr ?? build.error?.message);
+    const [file] = readdirSync(path.join(folder, 'debug')).filter((name) =>
+      /^(lib)?resilience\.(so|dylib|dll)$/.test(name),
+    );
+    const addon = path.join(folder, 'resilience.node');
+    copyFileSync(path.join(folder, 'debug', file), addon);
+    process.env.NAPI_RS_NATIVE_LIBRARY_PATH = addon;
+  });
+
+  const lives = async (program) => {
+    const { code, stdout, stderr } = await runChild(
+      `${PRELUDE}${program}\nconsole.log('lives');`,
+      '--expose-gc',
+    );
+    assert.deepEqual([code, stdout], [0, 'lives'], stderr);
+  };
+  for (const [situation, program] of Object.entries(CLOSURES)) {
+    for (const after of [false, true]) {
+      const moment = after ? 'after' : 'before';
+      test(`${moment} the work of ${situation}`, () => lives(`const AFTER = ${after};\n${program}`));
+    }
+  }
+  for (const [kind, programs] of Object.entries({ 'the reader': READERS, '': CLASSES })) {
+    for (const [entry, program] of Object.entries(programs)) {
+      test(`in ${kind} ${entry}`.replace('  ', ' '), () => lives(`${FAILS}${program}`));
+    }
+  }
+
+  test('in what runs when the package is loaded', async () => {
+    const { code, stdout, stderr } = await runChild(`
+      import assert from 'node:assert/strict';
+      import { createRequire } from 'node:module';
+      const require = createRequire(process.cwd() + '/');
+      const { armFault } = require('../binding.js');
+      for (const entry of ['Thread', 'Thread.hot']) {
+        armFault(entry, false);
+        assert.throws(() => require('@ylcnfrht/resilience'), { name: 'InternalError', code: 'INTERNAL' });
+      }
+      const { ResiliencePipelineBuilder } = require('@ylcnfrht/resilience');
+      const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).build();
+      console.log(await pipeline.execute(() => 'lives'));`);
+    assert.deepEqual([code, stdout], [0, 'lives'], stderr);
+  });
+});
