@@ -91,3 +91,13 @@ test('a Map is the properties, any other iterable is copied', async () => {
 test('an empty operationKey is one', async () => {
   assert.equal(await pipeline.execute(({ operationKey }) => operationKey, { operationKey: '' }), '');
 });
+
+test('an option that execute does not have is named, with those that it has', async () => {
+  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).build();
+  for (const run of ['execute', 'settle']) {
+    const call = pipeline[run](() => assert.fail('must not run'), { singal: AbortSignal.abort() });
+    const error = run === 'execute' ? await call.then(assert.fail, (reason) => reason) : (await call).error;
+    assert.ok(error instanceof TypeError);
+    assert.match(error.message, /'singal'.*signal, properties, operationKey/);
+  }
+});

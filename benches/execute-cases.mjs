@@ -1,5 +1,7 @@
 // The cases of execute.mjs: one uncontended execution each, with an empty callback or one that reads its signal.
 
+import { subscribe } from 'node:diagnostics_channel';
+
 import { bulkhead, timeout, TimeoutStrategy, wrap } from 'cockatiel';
 
 import resilience from '../index.js';
@@ -16,9 +18,9 @@ const adaptive = (builder) => builder.addAdaptiveConcurrencyLimiter().addTimeout
 
 /** @param {'ambient' | 'explicit'} context */
 const ours =
-  (context, add, work = empty) =>
+  (context, add, work = empty, telemetry = undefined) =>
   () => {
-    const pipeline = add(new resilience.ResiliencePipelineBuilder({ context })).build();
+    const pipeline = add(new resilience.ResiliencePipelineBuilder({ context, telemetry })).build();
     return () => pipeline.execute(work);
   };
 
@@ -42,5 +44,13 @@ serve({
   'cockatiel wrap(bulkhead, timeout), signal': peer(peerBoth, reading),
   'fixed limiter, ambient': ours('ambient', limiter),
   'fixed limiter, explicit': ours('explicit', limiter),
+  'telemetry listener': ours('explicit', adaptive, empty, () => {}),
+  'diagnostics_channel subscriber': () => {
+    for (const event of ['PipelineExecuting', 'PipelineExecuted']) {
+      subscribe(`ylcnfrht.resilience.${event}`, () => {});
+    }
+    return ours('explicit', adaptive)();
+  },
+  'nobody listens': ours('explicit', adaptive),
   'cockatiel bulkhead': peer(bulkhead(10, 0)),
 });

@@ -222,6 +222,11 @@ function createContext(options, ambient) {
   if (typeof options !== 'object' || options === null) {
     throw typeError('the options of execute', 'an object', options);
   }
+  for (const key of Object.keys(options)) {
+    if (key !== 'signal' && key !== 'properties' && key !== 'operationKey') {
+      throw new TypeError(`execute has no option '${key}'; it takes signal, properties, operationKey`);
+    }
+  }
   const { signal, properties, operationKey } = options;
   if (operationKey !== undefined && typeof operationKey !== 'string') {
     throw typeError('operationKey', 'a string', operationKey);

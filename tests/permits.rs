@@ -155,3 +155,29 @@ fn a_burst_of_executions_without_a_sample_teaches_nothing() {
     assert_eq!(with, without);
     assert!(!with.1.is_empty(), "the limiter still learns from samples");
 }
+
+#[test]
+fn a_permit_handed_over_at_the_instant_of_its_waiters_timeout_is_never_lost() {
+    let gate = Concurrency::new(1, 1, 1.0, Overflow::RejectNew);
+    let (mut engine, segment) = engine(Gate::Concurrency(gate));
+    for round in 0..1_000_000_u32 {
+        engine.at(Nanos::from_ms(f64::from(round) * 2.0), Driver::Wheel);
+        let running = run(&mut engine, segment);
+        let waiter = wait(&mut engine, segment, 0.0);
+        engine.at(Nanos::from_ms(f64::from(round).mul_add(2.0, 1.0)), Driver::Wheel);
+        let release_first = round % 2 == 0;
+        if release_first {
+            succeed(&mut engine, running);
+            engine.tick();
+            assert_eq!(take(&mut engine), [Effect::Admitted { ticket: waiter }]);
+        } else {
+            engine.tick();
+            assert_eq!(counts(&engine, segment), (1, 0));
+            succeed(&mut engine, running);
+            let refusal = Refusal { gate: 0, reason: Reason::QueueTimeout, active: 1, queued: 0 };
+            assert_eq!(take(&mut engine), [Effect::Rejected { ticket: waiter, refusal }]);
+        }
+        succeed(&mut engine, waiter);
+        assert_eq!((counts(&engine, segment), engine.open(), engine.next_tick()), ((0, 0), 0, None));
+    }
+}
