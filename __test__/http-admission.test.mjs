@@ -100,9 +100,9 @@ forEachAdapter((adapter) => {
       .build();
     const { send, limiter } = await serve(t, adapter, {
       options: { pipeline },
-      routes: { 'GET /work/:name': handler },
+      routes: { 'GET /job/:name': handler },
     });
-    const ask = (name, rank) => send(`/work/${name}`, { headers: { 'x-rank': rank } }).response;
+    const ask = (name, rank) => send(`/job/${name}`, { headers: { 'x-rank': rank } }).response;
     const running = ask('running', 9);
     await until(() => limiter.inflight === 1);
     const export1 = ask('export-1', 7);
@@ -116,7 +116,7 @@ forEachAdapter((adapter) => {
     for (const [index, name] of ['running', 'checkout', 'export-1'].entries()) {
       await until(() => held.length === index + 1);
       held[index].answer();
-      assert.equal((await order[index]).text, `/work/${name}`);
+      assert.equal((await order[index]).text, `/job/${name}`);
     }
   });
 
