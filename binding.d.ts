@@ -47,7 +47,11 @@ export declare class ResiliencePipelineBuilder {
    */
   addConcurrencyLimiter(permitLimit: number, queueLimit: number, queueTimeoutMs: number, overflow: number): void
   /** Adds an adaptive concurrency limiter. Without an algorithm its samples go to JavaScript. */
-  addAdaptiveConcurrencyLimiter(algorithm: Gradient2 | Vegas | Aimd | undefined | null, initialLimit: number, minLimit: number, maxLimit: number, queueLimit: number, queueTimeoutMs: number): void
+  addAdaptiveConcurrencyLimiter(algorithm: Gradient2 | Vegas | Aimd | undefined | null, initialLimit: number, minLimit: number, maxLimit: number, queueLimit: number, queueTimeoutMs: number, overflow: number): void
+  /** Adds a circuit breaker. `consecutive_failures` of 0 is no limit of those; `slow_call_ms` may be infinite. */
+  addCircuitBreaker(failureRatio: number, minimumThroughput: number, samplingMs: number, breakMs: number, halfOpenProbes: number, slowCallMs: number, slowCallRatio: number, consecutiveFailures: number): void
+  /** Adds a rate limiter. `rule` is 0 for a fixed window, 1 for a sliding one, 2 for a token bucket of `burst`. */
+  addRateLimiter(rule: number, permitLimit: number, windowMs: number, burst: number, maxKeys: number, queueLimit: number): void
   /** Adds a timeout; infinite if each execution states its own. */
   addTimeout(timeoutMs: number): void
   /**

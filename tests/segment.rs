@@ -91,7 +91,7 @@ fn a_refusal_further_in_keeps_the_permits_outside_until_the_exit() {
     let mut bench = Bench::new(vec![fixed(3, 0, f64::INFINITY), fixed(1, 0, f64::INFINITY)]);
     bench.run();
     let refused = bench.wait();
-    let refusal = Refusal { gate: 1, reason: Reason::Full, active: 1, queued: 0 };
+    let refusal = Refusal { gate: 1, reason: Reason::Full, active: 1, queued: 0, retry_after_ms: None };
     assert_eq!(bench.effects(), [Effect::Rejected { ticket: refused, refusal }]);
     assert_eq!(bench.counts(), [(2, 0), (1, 0)]);
     assert_eq!(bench.exit(refused, Outcome::Drop), []);
@@ -130,7 +130,7 @@ fn a_queue_timeout_turns_away_with_the_counts_of_that_moment() {
     assert_eq!(bench.at(19.9), []);
     let rejected = |ticket, queued| Effect::Rejected {
         ticket,
-        refusal: Refusal { gate: 0, reason: Reason::QueueTimeout, active: 1, queued },
+        refusal: Refusal { gate: 0, reason: Reason::QueueTimeout, active: 1, queued, retry_after_ms: None },
     };
     assert_eq!(bench.at(20.0), [rejected(first, 1), rejected(second, 0)]);
     assert_eq!(bench.exit(running, Outcome::Success), []);
@@ -152,7 +152,7 @@ fn dispose_turns_the_waiters_away_and_disarms_every_deadline() {
     bench.engine.dispose(bench.segment).expect("the segment is there");
     let rejected = |ticket, gate, active| Effect::Rejected {
         ticket,
-        refusal: Refusal { gate, reason: Reason::Disposed, active, queued: 0 },
+        refusal: Refusal { gate, reason: Reason::Disposed, active, queued: 0, retry_after_ms: None },
     };
     assert_eq!(bench.effects(), [rejected(outer, 0, 2), rejected(inner, 2, 1)]);
     assert_eq!(bench.engine.next_tick(), None);

@@ -1,5 +1,7 @@
 //! Collects the gates of one segment. `lib/options.js` has validated every number.
 
+#![expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
+
 use napi::bindgen_prelude::Either3;
 use napi::{Error, Result, Status};
 use napi_derive::napi;
@@ -10,8 +12,10 @@ use super::thread::Thread;
 use crate::core::algorithm::Algorithm;
 use crate::core::gate::Gate;
 use crate::core::gate::adaptive::Adaptive;
+use crate::core::gate::circuit_breaker::{self, CircuitBreaker};
 use crate::core::gate::concurrency::Concurrency;
 use crate::core::gate::deadline::Deadline;
+use crate::core::gate::rate_limiter::{RateLimiter, Rule};
 use crate::core::queue::Overflow;
 
 /// Builds segments: runs of adjacent gates, outermost first.
@@ -55,6 +59,7 @@ impl ResiliencePipelineBuilder {
         max_limit: u32,
         queue_limit: u32,
         queue_timeout_ms: f64,
+        overflow: u32,
     ) {
         reach("ResiliencePipelineBuilder.addAdaptiveConcurrencyLimiter", Moment::Before);
         let algorithm = match algorithm {
@@ -63,8 +68,55 @@ impl ResiliencePipelineBuilder {
             Some(Either3::B(algorithm)) => Algorithm::Vegas(algorithm.state.fresh()),
             Some(Either3::C(algorithm)) => Algorithm::Aimd(algorithm.state.clone()),
         };
-        let permits = permits(initial_limit, queue_limit, queue_timeout_ms, 0);
+        let permits = permits(initial_limit, queue_limit, queue_timeout_ms, overflow);
         self.gates.push(Gate::Adaptive(Adaptive::new(permits, algorithm, min_limit, max_limit)));
+    }
+
+    /// Adds a circuit breaker. `consecutive_failures` of 0 is no limit of those; `slow_call_ms` may be infinite.
+    #[napi(catch_unwind)]
+    pub fn add_circuit_breaker(
+        &mut self,
+        failure_ratio: f64,
+        minimum_throughput: u32,
+        sampling_ms: f64,
+        break_ms: f64,
+        half_open_probes: u32,
+        slow_call_ms: f64,
+        slow_call_ratio: f64,
+        consecutive_failures: u32,
+    ) {
+        reach("ResiliencePipelineBuilder.addCircuitBreaker", Moment::Before);
+        self.gates.push(Gate::CircuitBreaker(CircuitBreaker::new(circuit_breaker::Settings {
+            failure_ratio,
+            slow_call_ratio,
+            slow_call_ms,
+            minimum_throughput,
+            consecutive_failures,
+            sampling_ms,
+            break_ms,
+            half_open_probes,
+        })));
+    }
+
+    /// Adds a rate limiter. `rule` is 0 for a fixed window, 1 for a sliding one, 2 for a token bucket of `burst`.
+    #[napi(catch_unwind)]
+    pub fn add_rate_limiter(
+        &mut self,
+        rule: u32,
+        permit_limit: u32,
+        window_ms: f64,
+        burst: u32,
+        max_keys: u32,
+        queue_limit: u32,
+    ) {
+        reach("ResiliencePipelineBuilder.addRateLimiter", Moment::Before);
+        let rule = match rule {
+            0 => Rule::FixedWindow,
+            1 => Rule::SlidingWindow,
+            _ => Rule::TokenBucket { burst },
+        };
+        let (max_keys, queue_limit) = (max_keys as usize, queue_limit as usize);
+        self.gates.push(Gate::RateLimiter(RateLimiter::new(rule, permit_limit, window_ms, max_keys, queue_limit)));
     }
 
     /// Adds a timeout; infinite if each execution states its own.

@@ -8,6 +8,7 @@ use napi::bindgen_prelude::Float64Array;
 use crate::core::clock::Nanos;
 use crate::core::effect::{Effect, Reason, Refusal};
 use crate::core::engine::Engine;
+use crate::core::gate::circuit_breaker::Opening;
 use crate::core::slab::Key;
 
 /// By JavaScript: the fake clock in milliseconds, or NaN for the machine's.
@@ -26,7 +27,9 @@ const CLOCK: usize = 5;
 const ACTIVE: usize = 6;
 /// By Rust: executions that waited at that moment.
 const QUEUED: usize = 7;
-const HEADER: usize = 8;
+/// By Rust: milliseconds until that gate may let one in again, or NaN.
+const RETRY_AFTER: usize = 8;
+const HEADER: usize = 10;
 const RECORD: usize = 10;
 const RECORDS: usize = 128;
 
@@ -53,6 +56,7 @@ impl Channel {
         let slots = self.slots();
         slots[ACTIVE] = f64::from(refusal.active);
         slots[QUEUED] = count(refusal.queued);
+        slots[RETRY_AFTER] = refusal.retry_after_ms.unwrap_or(f64::NAN);
     }
 
     /// Leaves the state after a call: the clock, the next deadline, and as many effects as there is room for.
@@ -85,7 +89,7 @@ impl Channel {
     }
 }
 
-/// An effect as numbers: its kind, its subject (ticket, segment or timer), its gate, and what belongs to it.
+/// An effect as numbers: its kind, its subject (ticket, segment, timer or sleep), its gate, and what belongs to it.
 fn record(effect: Effect) -> [f64; RECORD] {
     let mut record = [0.0; RECORD];
     let mut set = |kind: f64, subject: Key, gate: usize, rest: &[f64]| {
@@ -96,8 +100,9 @@ fn record(effect: Effect) -> [f64; RECORD] {
     };
     match effect {
         Effect::Admitted { ticket } => set(1.0, ticket, 0, &[]),
-        Effect::Rejected { ticket, refusal: Refusal { gate, reason, active, queued } } => {
-            set(2.0, ticket, gate, &[reason_code(reason), f64::from(active), count(queued)]);
+        Effect::Rejected { ticket, refusal: Refusal { gate, reason, active, queued, retry_after_ms } } => {
+            let retry_after_ms = retry_after_ms.unwrap_or(f64::NAN);
+            set(2.0, ticket, gate, &[reason_code(reason), f64::from(active), count(queued), retry_after_ms]);
         }
         Effect::TimedOut { ticket, gate } => set(3.0, ticket, gate, &[]),
         Effect::LimitChanged { segment, gate, old, new, sample } => {
@@ -111,6 +116,16 @@ fn record(effect: Effect) -> [f64; RECORD] {
         }
         Effect::Armed { timer, delay_ms } => set(6.0, timer, 0, &[delay_ms]),
         Effect::Disarmed { timer } => set(7.0, timer, 0, &[]),
+        Effect::CircuitOpened { segment, gate, ticket, opening } => {
+            let Opening { epoch, break_ms, failure_rate, failures, half_open_attempts } = opening;
+            let (failures, attempts) = (f64::from(failures), f64::from(half_open_attempts));
+            let rest = [ticket.to_f64(), epoch_number(epoch), break_ms, failure_rate, failures, attempts];
+            set(8.0, segment, gate, &rest);
+        }
+        Effect::CircuitHalfOpened { segment, gate, ticket } => set(9.0, segment, gate, &[ticket.to_f64()]),
+        Effect::CircuitClosed { segment, gate, ticket } => set(10.0, segment, gate, &[ticket.to_f64()]),
+        Effect::KeyEvicted { segment, gate } => set(11.0, segment, gate, &[]),
+        Effect::Woken { sleep } => set(12.0, sleep, 0, &[]),
     }
     record
 }
@@ -122,7 +137,14 @@ pub const fn reason_code(reason: Reason) -> f64 {
         Reason::QueueTimeout => 2.0,
         Reason::Dropped => 3.0,
         Reason::Disposed => 4.0,
+        Reason::Broken => 5.0,
+        Reason::Isolated => 6.0,
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an epoch a microsecond fits 53 bits for 285 years")]
+const fn epoch_number(epoch: u64) -> f64 {
+    epoch as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of things in memory fit 53 bits")]

@@ -4,6 +4,8 @@ use napi::bindgen_prelude::{FunctionCallContext, Object};
 use napi::{Env, Result};
 use thiserror::Error as ThisError;
 
+mod gates;
+
 use super::channel::reason_code;
 use super::fault::{Moment, reach};
 use super::thread::{Handle, State};
@@ -21,8 +23,11 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add(env, &mut hot, handle, "tick", tick)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
     add(env, &mut hot, handle, "drain", |_, _| Ok(0.0))?;
+    add(env, &mut hot, handle, "sleep", sleep)?;
+    gates::add_all(env, &mut hot, handle)?;
     add_final(env, &mut hot, handle, "exit", exit)?;
     add_final(env, &mut hot, handle, "expire", expire)?;
+    add_final(env, &mut hot, handle, "wake", wake)?;
     add_final(env, &mut hot, handle, "dispose", dispose)?;
     add_final(env, &mut hot, handle, "remove", remove)?;
     let teller = handle.clone();
@@ -115,10 +120,21 @@ fn enter(state: &mut State, context: &FunctionCallContext) -> Answer {
     })
 }
 
-/// `exit(ticket, outcomes)`: two bits a gate, see [`Outcomes`].
+/// `exit(ticket, outcomes)`: two bits a gate, see [`Outcomes`]; 1 if it moved a circuit, else 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
 fn exit(state: &mut State, context: &FunctionCallContext) -> Answer {
-    state.engine.exit(key(context, 0)?, Outcomes(number(context, 1)? as u32))?;
+    let moved = state.engine.exit(key(context, 0)?, Outcomes(number(context, 1)? as u32))?;
+    Ok(f64::from(u8::from(moved)))
+}
+
+/// `sleep(delayMs)`: the key of a sleep.
+fn sleep(state: &mut State, context: &FunctionCallContext) -> Answer {
+    Ok(state.engine.sleep(number(context, 0)?).to_f64())
+}
+
+/// `wake(sleep)`: ends a sleep before its time.
+fn wake(state: &mut State, context: &FunctionCallContext) -> Answer {
+    state.engine.wake(key(context, 0)?);
     Ok(0.0)
 }
 
@@ -177,5 +193,5 @@ fn inflight(state: &State, segment: Key, gate: usize) -> f64 {
 
 #[expect(clippy::cast_precision_loss, reason = "a queue's length fits 53 bits")]
 fn queued(state: &State, segment: Key, gate: usize) -> f64 {
-    state.engine.permits(segment, gate).map_or(0.0, |permits| permits.queued() as f64)
+    state.engine.queued(segment, gate) as f64
 }

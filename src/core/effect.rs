@@ -1,12 +1,13 @@
 //! What a call brought about besides its answer.
 
 use super::algorithm::Sample;
+use super::gate::circuit_breaker::Opening;
 use super::slab::Key;
 
-/// Why a limiter turned an execution away.
+/// Why a gate turned an execution away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The limit was reached and the queue was full.
+    /// No permit was left, and no place in the queue.
     Full,
     /// It waited as long as the queue allows.
     QueueTimeout,
@@ -14,12 +15,16 @@ pub enum Reason {
     Dropped,
     /// The pipeline was disposed.
     Disposed,
+    /// The circuit is open.
+    Broken,
+    /// The circuit is isolated.
+    Isolated,
 }
 
-/// A refusal, with the limiter's counts at that moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A refusal, with the gate's counts at that moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// Index of the limiter in its segment.
+    /// Index of the gate in its segment.
     pub gate: usize,
     /// Why.
     pub reason: Reason,
@@ -27,6 +32,8 @@ pub struct Refusal {
     pub active: u32,
     /// Executions that waited.
     pub queued: usize,
+    /// In how many milliseconds the gate may let one in again, where that is known.
+    pub retry_after_ms: Option<f64>,
 }
 
 /// Something the caller has to act on. A ticket named by an effect stays open until its exit.
@@ -75,6 +82,47 @@ pub enum Effect {
         sample: Sample,
         /// How often the limit had been cut when the sampled execution got its permit.
         cuts: u32,
+    },
+    /// An execution's end has opened a circuit.
+    CircuitOpened {
+        /// The breaker's segment.
+        segment: Key,
+        /// Index of the breaker.
+        gate: usize,
+        /// The execution, which has ended.
+        ticket: Key,
+        /// How it opened.
+        opening: Opening,
+    },
+    /// An execution is the first probe of a circuit that was open.
+    CircuitHalfOpened {
+        /// The breaker's segment.
+        segment: Key,
+        /// Index of the breaker.
+        gate: usize,
+        /// The probe.
+        ticket: Key,
+    },
+    /// An execution's end has closed a circuit.
+    CircuitClosed {
+        /// The breaker's segment.
+        segment: Key,
+        /// Index of the breaker.
+        gate: usize,
+        /// The execution, which has ended.
+        ticket: Key,
+    },
+    /// A rate limiter forgot a key that still mattered, for the first time: it has more keys than it may keep.
+    KeyEvicted {
+        /// The limiter's segment.
+        segment: Key,
+        /// Index of the limiter.
+        gate: usize,
+    },
+    /// A sleep is over.
+    Woken {
+        /// The sleep.
+        sleep: Key,
     },
     /// A deadline was handed to timers outside the core (see [`Driver`](super::timers::Driver)).
     Armed {

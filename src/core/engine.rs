@@ -7,12 +7,14 @@ use super::clock::Nanos;
 use super::effect::Effect;
 use super::error::Error;
 use super::gate::Gate;
+use super::gate::circuit_breaker::CircuitBreaker;
 use super::gate::concurrency::Concurrency;
+use super::gate::rate_limiter::RateLimiter;
 use super::outcome::{Outcome, Outcomes};
 use super::segment::{Entry, Ledger, Segment};
 use super::slab::{Key, Slab};
 use super::ticket::MAX_GATES;
-use super::timers::{Alarm, Driver};
+use super::timers::{Alarm, Driver, Timer};
 
 /// The state of one thread. Every call takes the time from [`Engine::at`].
 ///
@@ -41,6 +43,7 @@ use super::timers::{Alarm, Driver};
 #[derive(Debug, Default)]
 pub struct Engine {
     segments: Slab<Segment>,
+    sleeps: Slab<Option<Timer>>,
     ledger: Ledger,
 }
 
@@ -94,16 +97,15 @@ impl Engine {
         }
     }
 
-    /// Ends an execution, queued or running.
+    /// Ends an execution, queued or running. True if that moved a circuit.
     ///
     /// # Errors
     ///
     /// [`Error::StaleTicket`] if it has ended.
-    pub fn exit(&mut self, ticket: Key, outcomes: Outcomes) -> Result<(), Error> {
-        let ticket = self.ledger.tickets.remove(ticket).ok_or(Error::StaleTicket)?;
+    pub fn exit(&mut self, key: Key, outcomes: Outcomes) -> Result<bool, Error> {
+        let ticket = self.ledger.tickets.remove(key).ok_or(Error::StaleTicket)?;
         let segment = self.segments.get_mut(ticket.segment).ok_or(Error::UnknownSegment)?;
-        segment.exit(&ticket, outcomes, &mut self.ledger);
-        Ok(())
+        Ok(segment.exit(key, &ticket, outcomes, &mut self.ledger))
     }
 
     /// Notes that the first byte of an execution's answer has left: that is its latency, however long the rest
@@ -123,7 +125,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownSegment`], [`Error::NotAdaptive`].
+    /// [`Error::UnknownSegment`], [`Error::WrongGate`].
     pub fn apply_limit(
         &mut self,
         segment: Key,
@@ -134,7 +136,7 @@ impl Engine {
     ) -> Result<f64, Error> {
         let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
         let answer = (next, sample, cuts);
-        gates.apply_limit(segment, gate, answer, &mut self.ledger).ok_or(Error::NotAdaptive(gate))
+        gates.apply_limit(segment, gate, answer, &mut self.ledger).ok_or(Error::WrongGate(gate))
     }
 
     /// Fires the deadlines of the wheel that are due.
@@ -152,10 +154,61 @@ impl Engine {
     }
 
     fn fire(&mut self, alarm: Alarm) {
-        let (Alarm::Deadline { ticket, .. } | Alarm::QueueTimeout { ticket }) = alarm;
+        let ticket = match alarm {
+            Alarm::Deadline { ticket, .. } | Alarm::QueueTimeout { ticket } | Alarm::PermitDue { ticket } => {
+                ticket
+            }
+            Alarm::Sleep { sleep } => {
+                self.sleeps.remove(sleep);
+                self.ledger.effects.push_back(Effect::Woken { sleep });
+                return;
+            }
+        };
         let Some(segment) = self.ledger.tickets.get(ticket).map(|ticket| ticket.segment) else { return };
         if let Some(gates) = self.segments.get_mut(segment) {
             gates.fire(alarm, &mut self.ledger);
+        }
+    }
+
+    /// Begins a sleep of `delay_ms`, which [`Effect::Woken`] ends.
+    pub fn sleep(&mut self, delay_ms: f64) -> Key {
+        let sleep = self.sleeps.insert(None);
+        let Ledger { now, timers, effects, .. } = &mut self.ledger;
+        let timer = timers.arm(*now, delay_ms, Alarm::Sleep { sleep }, effects);
+        if let Some(place) = self.sleeps.get_mut(sleep) {
+            *place = timer;
+        }
+        sleep
+    }
+
+    /// Ends a sleep before its time. One that is over is left alone.
+    pub fn wake(&mut self, sleep: Key) {
+        if let Some(Some(timer)) = self.sleeps.remove(sleep) {
+            self.ledger.timers.disarm(timer, &mut self.ledger.effects);
+        }
+    }
+
+    /// The circuit breaker at `gate` of a segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`], [`Error::WrongGate`].
+    pub fn circuit_breaker(&mut self, segment: Key, gate: usize) -> Result<&mut CircuitBreaker, Error> {
+        match self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?.gate_mut(gate) {
+            Some(Gate::CircuitBreaker(breaker)) => Ok(breaker),
+            _ => Err(Error::WrongGate(gate)),
+        }
+    }
+
+    /// The rate limiter at `gate` of a segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`], [`Error::WrongGate`].
+    pub fn rate_limiter(&self, segment: Key, gate: usize) -> Result<&RateLimiter, Error> {
+        match self.segments.get(segment).ok_or(Error::UnknownSegment)?.gate(gate) {
+            Some(Gate::RateLimiter(limiter)) => Ok(limiter),
+            _ => Err(Error::WrongGate(gate)),
         }
     }
 
@@ -170,7 +223,13 @@ impl Engine {
         Ok(())
     }
 
-    /// The permits of a limiter, to read.
+    /// Executions that wait at a gate.
+    #[must_use]
+    pub fn queued(&self, segment: Key, gate: usize) -> usize {
+        self.segments.get(segment).and_then(|gates| gates.gate(gate)).map_or(0, Gate::queued)
+    }
+
+    /// The permits of a concurrency limiter, to read.
     #[must_use]
     pub fn permits(&self, segment: Key, gate: usize) -> Option<&Concurrency> {
         self.segments.get(segment)?.gate(gate)?.permits()

@@ -12,8 +12,8 @@ pub enum Error {
     #[error("there is no such segment")]
     UnknownSegment,
     /// The gate is missing or of another kind.
-    #[error("the segment has no adaptive limiter at gate {0}")]
-    NotAdaptive(usize),
+    #[error("the segment has no such gate at {0}")]
+    WrongGate(usize),
     /// A segment holds too many gates.
     #[error("a segment holds 1 to {max} gates, not {0}", max = super::ticket::MAX_GATES)]
     GateCount(usize),

@@ -1,18 +1,20 @@
-//! How an execution ended, as an adaptive limiter reads it.
+//! How an execution ended, as a gate that learns from it reads it.
 
-/// What one limiter learns from an execution.
+/// What one gate learns from an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A latency sample.
+    /// It succeeded.
     Success,
-    /// A sign of overload: a timeout, a rejection further in, a transient error.
+    /// It failed in the way that the gate watches for: a sign of overload, or of a dependency that is down.
     Drop,
-    /// Nothing: the caller went away, or the failure says nothing about load.
+    /// Nothing: the caller went away.
     NoSample,
+    /// It failed in another way, which says nothing about load, and that the dependency does answer.
+    Unhandled,
 }
 
 /// The [`Outcome`] for each gate of a segment: two bits a gate, the first gate lowest; 0 success, 1 drop,
-/// 2 or 3 no sample.
+/// 2 no sample, 3 unhandled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes(pub u32);
 
@@ -24,6 +26,7 @@ impl Outcomes {
             Outcome::Success => 0,
             Outcome::Drop => 0x5555_5555,
             Outcome::NoSample => 0xAAAA_AAAA,
+            Outcome::Unhandled => 0xFFFF_FFFF,
         })
     }
 
@@ -33,7 +36,8 @@ impl Outcomes {
         match self.0 >> (2 * index) & 3 {
             0 => Outcome::Success,
             1 => Outcome::Drop,
-            _ => Outcome::NoSample,
+            2 => Outcome::NoSample,
+            _ => Outcome::Unhandled,
         }
     }
 }

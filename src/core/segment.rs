@@ -9,17 +9,20 @@
 
 use std::collections::VecDeque;
 
-use super::algorithm::Sample;
 use super::clock::Nanos;
 use super::effect::{Effect, Reason, Refusal};
 use super::gate::Gate;
-use super::gate::adaptive::Observed;
-use super::gate::concurrency::{Admission, Concurrency};
-use super::outcome::{Outcome, Outcomes};
-use super::queue::{Priority, Rank};
+use super::gate::circuit_breaker::{Change, Passage};
+use super::gate::concurrency::Admission;
+use super::gate::rate_limiter::Turn;
+use super::outcome::Outcomes;
+use super::queue::Priority;
 use super::slab::{Key, Slab};
-use super::ticket::{Hold, Ticket, Wait};
-use super::timers::{Alarm, Timers};
+use super::ticket::{Hold, Place, Ticket, Wait};
+use super::timers::{Alarm, Timer, Timers};
+
+mod limit;
+mod waiters;
 
 /// What all segments of a thread share.
 #[derive(Debug, Default)]
@@ -36,8 +39,31 @@ pub struct Ledger {
     pub effects: VecDeque<Effect>,
 }
 
+impl Ledger {
+    fn arm(&mut self, delay_ms: f64, alarm: Alarm) -> Option<Timer> {
+        self.timers.arm(self.now, delay_ms, alarm, &mut self.effects)
+    }
+
+    fn disarm(&mut self, timer: Option<Timer>) {
+        if let Some(timer) = timer {
+            self.timers.disarm(timer, &mut self.effects);
+        }
+    }
+
+    /// Disarms all that could still end an execution, which is in no queue any more.
+    fn close(&mut self, key: Key) {
+        let Some(ticket) = self.tickets.get_mut(key) else { return };
+        if let Some(timer) = ticket.wait.take().and_then(|wait| wait.timer) {
+            self.timers.disarm(timer, &mut self.effects);
+        }
+        for timer in ticket.take_deadlines() {
+            self.timers.disarm(timer, &mut self.effects);
+        }
+    }
+}
+
 /// The answer to an execution that wants in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
     /// Every gate is passed: run.
     Running(Key),
@@ -50,6 +76,13 @@ pub enum Entry {
 /// How far an execution came.
 enum Progress {
     Through,
+    Queued,
+    Stopped(Refusal),
+}
+
+/// What one gate made of an execution.
+enum Step {
+    Passed(Hold),
     Queued,
     Stopped(Refusal),
 }
@@ -73,8 +106,13 @@ impl Segment {
         self.gates.get(index)
     }
 
-    /// Starts an execution. `parameter` speaks to the first gate: the execution's priority at a limiter, its
-    /// own timeout in milliseconds at a deadline.
+    /// The gate at `index`, to change.
+    pub fn gate_mut(&mut self, index: usize) -> Option<&mut Gate> {
+        self.gates.get_mut(index)
+    }
+
+    /// Starts an execution. `parameter` speaks to the first gate: the execution's priority at a concurrency
+    /// limiter, its own timeout in milliseconds at a deadline, its key at a rate limiter.
     pub fn enter(&mut self, id: Key, parameter: Option<f64>, ledger: &mut Ledger) -> Entry {
         let key = ledger.tickets.insert(Ticket::new(id));
         ledger.newcomer = Some(key);
@@ -86,7 +124,7 @@ impl Segment {
                 Entry::Refused(refusal)
             }
             Progress::Stopped(refusal) => {
-                close(key, ledger);
+                ledger.close(key);
                 ledger.effects.push_back(Effect::Rejected { ticket: key, refusal });
                 Entry::Waiting(key)
             }
@@ -95,59 +133,95 @@ impl Segment {
 
     /// Takes an execution through the gates that it has not passed.
     fn proceed(&mut self, key: Key, mut parameter: Option<f64>, ledger: &mut Ledger) -> Progress {
-        let Some(first) = ledger.tickets.get(key).map(|ticket| ticket.passed) else { return Progress::Queued };
+        let Some((id, first)) = ledger.tickets.get(key).map(|ticket| (ticket.segment, ticket.passed)) else {
+            return Progress::Queued;
+        };
         for index in first..self.gates.len() {
-            let parameter = parameter.take();
-            let hold = match &mut self.gates[index] {
-                Gate::Deadline(deadline) => {
-                    let timeout_ms = parameter.unwrap_or(deadline.timeout_ms);
-                    let alarm = Alarm::Deadline { ticket: key, gate: index };
-                    Hold::Deadline(ledger.timers.arm(ledger.now, timeout_ms, alarm, &mut ledger.effects))
-                }
-                gate => {
-                    let priority = parameter.and_then(Priority::new).unwrap_or(Priority::DEFAULT);
-                    match gate.permits_mut().map(|permits| permits.acquire(priority, key)) {
-                        Some(Admission::Queued { rank, dropped }) => {
-                            self.queue(key, index, rank, ledger);
-                            if let Some(dropped) = dropped {
-                                self.reject(dropped, index, Reason::Dropped, ledger);
-                            }
-                            return Progress::Queued;
-                        }
-                        Some(Admission::Refused) => return Progress::Stopped(self.refusal(index, Reason::Full)),
-                        Some(Admission::Granted) | None => Hold::Permit { since: ledger.now, cuts: gate.cuts() },
+            match self.pass(id, key, index, parameter.take(), ledger) {
+                Step::Passed(hold) => {
+                    if let Some(ticket) = ledger.tickets.get_mut(key) {
+                        ticket.pass(hold);
                     }
                 }
-            };
-            if let Some(ticket) = ledger.tickets.get_mut(key) {
-                ticket.pass(hold);
+                Step::Queued => return Progress::Queued,
+                Step::Stopped(refusal) => return Progress::Stopped(refusal),
             }
         }
         Progress::Through
     }
 
-    /// Notes a place in the queue of the limiter at `index` and arms its timeout.
-    fn queue(&self, key: Key, index: usize, rank: Rank, ledger: &mut Ledger) {
-        let Some(permits) = self.gates[index].permits() else { return };
-        let alarm = Alarm::QueueTimeout { ticket: key };
-        let timer = ledger.timers.arm(ledger.now, permits.queue_timeout_ms, alarm, &mut ledger.effects);
-        if let Some(ticket) = ledger.tickets.get_mut(key) {
-            ticket.wait = Some(Wait { rank, timer });
+    /// Takes an execution to the gate at `index`.
+    fn pass(&mut self, id: Key, key: Key, index: usize, parameter: Option<f64>, ledger: &mut Ledger) -> Step {
+        let now = ledger.now;
+        match &mut self.gates[index] {
+            Gate::Deadline(deadline) => {
+                let alarm = Alarm::Deadline { ticket: key, gate: index };
+                Step::Passed(Hold::Deadline(ledger.arm(parameter.unwrap_or(deadline.timeout_ms), alarm)))
+            }
+            Gate::CircuitBreaker(breaker) => match breaker.enter(now) {
+                Passage::Open { epoch, half_opened } => {
+                    if half_opened {
+                        ledger.effects.push_back(Effect::CircuitHalfOpened {
+                            segment: id,
+                            gate: index,
+                            ticket: key,
+                        });
+                    }
+                    Step::Passed(Hold::Circuit { since: now, epoch })
+                }
+                Passage::Broken { retry_after_ms } => {
+                    Step::Stopped(self.refusal(index, Reason::Broken, Some(retry_after_ms)))
+                }
+                Passage::Isolated => Step::Stopped(self.refusal(index, Reason::Isolated, None)),
+            },
+            Gate::RateLimiter(limiter) => {
+                let (evictions, rate_key) = (limiter.evictions(), rate_key(parameter));
+                let turn = limiter.acquire(rate_key, key, now);
+                if evictions == 0 && limiter.evictions() > 0 {
+                    ledger.effects.push_back(Effect::KeyEvicted { segment: id, gate: index });
+                }
+                match turn {
+                    Turn::Granted => Step::Passed(Hold::Nothing),
+                    Turn::Queued { place, due } => {
+                        let alarm = Alarm::PermitDue { ticket: key };
+                        let timer = due.and_then(|due| ledger.arm(due.ms_since(now), alarm));
+                        wait(key, Wait { place: Place::Rate(place), timer }, ledger);
+                        Step::Queued
+                    }
+                    Turn::Refused { retry_at } => {
+                        Step::Stopped(self.refusal(index, Reason::Full, Some(retry_at.ms_since(now))))
+                    }
+                }
+            }
+            gate @ (Gate::Concurrency(_) | Gate::Adaptive(_)) => {
+                let cuts = gate.cuts();
+                let priority = parameter.and_then(Priority::new).unwrap_or(Priority::DEFAULT);
+                match gate.permits_mut().map(|permits| (permits.acquire(priority, key), permits.queue_timeout_ms))
+                {
+                    Some((Admission::Queued { rank, dropped }, timeout_ms)) => {
+                        let timer = ledger.arm(timeout_ms, Alarm::QueueTimeout { ticket: key });
+                        wait(key, Wait { place: Place::Permit(rank), timer }, ledger);
+                        if let Some(dropped) = dropped {
+                            self.reject(dropped, index, Reason::Dropped, ledger);
+                        }
+                        Step::Queued
+                    }
+                    Some((Admission::Refused, _)) => Step::Stopped(self.refusal(index, Reason::Full, None)),
+                    Some((Admission::Granted, _)) | None => Step::Passed(Hold::Permit { since: now, cuts }),
+                }
+            }
         }
     }
 
-    /// Ends an execution whose ticket was taken out: leaves the queue or the gates, innermost first.
+    /// Ends the execution `key`, whose ticket was taken out: leaves the queue or the gates, innermost first.
+    /// True if that moved a circuit.
     ///
     /// From here on only this call knows its permits, and a panic between would lose those further out. There
     /// is one place for that, broken invariants aside: a waiter let in arms its deadline while 2^26 are armed.
-    pub fn exit(&mut self, ticket: &Ticket, outcomes: Outcomes, ledger: &mut Ledger) {
-        if let Some(Wait { rank, timer }) = ticket.wait {
-            if let Some(permits) = self.gates[ticket.passed].permits_mut() {
-                permits.abandon(rank);
-            }
-            if let Some(timer) = timer {
-                ledger.timers.disarm(timer, &mut ledger.effects);
-            }
+    pub fn exit(&mut self, key: Key, ticket: &Ticket, outcomes: Outcomes, ledger: &mut Ledger) -> bool {
+        let mut moved = false;
+        if let Some(wait) = ticket.wait {
+            self.leave_queue(ticket.passed, wait, ledger);
         }
         for index in (0..ticket.passed).rev() {
             match ticket.holds[index] {
@@ -158,118 +232,51 @@ impl Segment {
                     }
                     self.admit_waiters(index, ledger);
                 }
-                Hold::Deadline(Some(timer)) => ledger.timers.disarm(timer, &mut ledger.effects),
-                Hold::Deadline(None) => {}
-            }
-        }
-    }
-
-    /// Feeds an adaptive limiter.
-    fn observe(
-        &mut self,
-        ticket: &Ticket,
-        index: usize,
-        (since, cuts): (Nanos, u32),
-        outcome: Outcome,
-        ledger: &mut Ledger,
-    ) {
-        let Gate::Adaptive(adaptive) = &mut self.gates[index] else { return };
-        if outcome == Outcome::NoSample {
-            return;
-        }
-        let sample = Sample {
-            rtt_ms: ticket.first_byte.unwrap_or(ledger.now).ms_since(since),
-            inflight: adaptive.permits.in_flight(),
-            dropped: outcome == Outcome::Drop,
-            limit: adaptive.exact_limit(),
-        };
-        let segment = ticket.segment;
-        match adaptive.observe(sample, cuts) {
-            Observed::Same => {}
-            Observed::Moved { old, new } => {
-                ledger.effects.push_back(Effect::LimitChanged { segment, gate: index, old, new, sample });
-            }
-            Observed::Pending => {
-                ledger.effects.push_back(Effect::Sampled { segment, gate: index, sample, cuts });
-            }
-        }
-    }
-
-    /// Takes the answer of an algorithm outside the core, and gives the exact limit that comes of it; `None` if
-    /// there is no adaptive limiter at `index`.
-    pub fn apply_limit(
-        &mut self,
-        id: Key,
-        index: usize,
-        (next, sample, cuts): (f64, Sample, u32),
-        ledger: &mut Ledger,
-    ) -> Option<f64> {
-        let Some(Gate::Adaptive(adaptive)) = self.gates.get_mut(index) else { return None };
-        let observed = adaptive.apply(next, sample, cuts);
-        let limit = adaptive.exact_limit();
-        if let Observed::Moved { old, new } = observed {
-            ledger.effects.push_back(Effect::LimitChanged { segment: id, gate: index, old, new, sample });
-            self.admit_waiters(index, ledger);
-        }
-        Some(limit)
-    }
-
-    /// Hands the free permits of the limiter at `index` to its waiters.
-    fn admit_waiters(&mut self, index: usize, ledger: &mut Ledger) {
-        while let Some(key) = self.gates[index].permits_mut().and_then(Concurrency::next_waiter) {
-            let cuts = self.gates[index].cuts();
-            let Some(ticket) = ledger.tickets.get_mut(key) else {
-                // A panic undid its entry before it had noted its place.
-                self.gates[index].permits_mut().map(Concurrency::release);
-                continue;
-            };
-            let timer = ticket.wait.take().and_then(|wait| wait.timer);
-            ticket.pass(Hold::Permit { since: ledger.now, cuts });
-            if let Some(timer) = timer {
-                ledger.timers.disarm(timer, &mut ledger.effects);
-            }
-            match self.proceed(key, None, ledger) {
-                Progress::Through => ledger.effects.push_back(Effect::Admitted { ticket: key }),
-                Progress::Queued => {}
-                Progress::Stopped(refusal) => {
-                    close(key, ledger);
-                    ledger.effects.push_back(Effect::Rejected { ticket: key, refusal });
+                Hold::Circuit { since, epoch } => {
+                    let Gate::CircuitBreaker(breaker) = &mut self.gates[index] else { continue };
+                    let answered = ticket.first_byte.unwrap_or(ledger.now);
+                    let change = breaker.leave(epoch, (since, answered, ledger.now), outcomes.of(index));
+                    let (segment, gate) = (ticket.segment, index);
+                    ledger.effects.extend(change.map(|change| match change {
+                        Change::Opened(opening) => Effect::CircuitOpened { segment, gate, ticket: key, opening },
+                        Change::Closed => Effect::CircuitClosed { segment, gate, ticket: key },
+                    }));
+                    moved |= change.is_some();
                 }
+                Hold::Deadline(timer) => ledger.disarm(timer),
+                Hold::Nothing => {}
             }
         }
+        moved
     }
 
-    /// Acts on a deadline of the execution `key`.
+    /// Acts on a deadline of an execution.
     pub fn fire(&mut self, alarm: Alarm, ledger: &mut Ledger) {
         match alarm {
             Alarm::Deadline { ticket: key, gate } => {
                 let Some(ticket) = ledger.tickets.get_mut(key) else { return };
                 let (passed, wait) = (ticket.passed, ticket.wait.take());
-                if let (Some(wait), Some(permits)) = (wait, self.gates.get_mut(passed).and_then(Gate::permits_mut))
-                {
-                    permits.abandon(wait.rank);
-                    if let Some(timer) = wait.timer {
-                        ledger.timers.disarm(timer, &mut ledger.effects);
-                    }
+                if let Some(wait) = wait {
+                    self.leave_queue(passed, wait, ledger);
                 }
-                close(key, ledger);
+                ledger.close(key);
                 ledger.effects.push_back(Effect::TimedOut { ticket: key, gate });
             }
             Alarm::QueueTimeout { ticket: key } => {
-                let Some(ticket) = ledger.tickets.get(key) else { return };
-                let (index, Some(wait)) = (ticket.passed, ticket.wait) else { return };
-                if let Some(permits) = self.gates[index].permits_mut() {
-                    permits.abandon(wait.rank);
-                }
+                let Some(ticket) = ledger.tickets.get_mut(key) else { return };
+                let (index, Some(wait)) = (ticket.passed, ticket.wait.take()) else { return };
+                self.leave_queue(index, wait, ledger);
                 self.reject(key, index, Reason::QueueTimeout, ledger);
             }
+            Alarm::PermitDue { ticket } => self.permit_due(ticket, ledger),
+            Alarm::Sleep { .. } => {}
         }
     }
 
     /// Turns every waiter away and disarms every deadline. Executions that run go on.
     pub fn dispose(&mut self, id: Key, ledger: &mut Ledger) {
         for index in 0..self.gates.len() {
-            while let Some(key) = self.gates[index].permits_mut().and_then(Concurrency::evict) {
+            while let Some(key) = self.gates[index].evict_waiter() {
                 self.reject(key, index, Reason::Disposed, ledger);
             }
         }
@@ -279,30 +286,34 @@ impl Segment {
             .filter(|key| ledger.tickets.get(*key).is_some_and(|ticket| ticket.segment == id))
             .collect();
         for key in own {
-            close(key, ledger);
+            ledger.close(key);
         }
     }
 
-    /// Tells a waiter, already out of the queue of the limiter at `index`, that it has to go.
+    /// Tells a waiter, already out of the queue of the gate at `index`, that it has to go.
     fn reject(&self, key: Key, index: usize, reason: Reason, ledger: &mut Ledger) {
-        close(key, ledger);
-        ledger.effects.push_back(Effect::Rejected { ticket: key, refusal: self.refusal(index, reason) });
+        ledger.close(key);
+        ledger.effects.push_back(Effect::Rejected { ticket: key, refusal: self.refusal(index, reason, None) });
     }
 
-    fn refusal(&self, index: usize, reason: Reason) -> Refusal {
-        let (active, queued) =
-            self.gates[index].permits().map_or((0, 0), |permits| (permits.in_flight(), permits.queued()));
-        Refusal { gate: index, reason, active, queued }
+    fn refusal(&self, index: usize, reason: Reason, retry_after_ms: Option<f64>) -> Refusal {
+        let active = self.gates[index].permits().map_or(0, super::gate::concurrency::Concurrency::in_flight);
+        Refusal { gate: index, reason, active, queued: self.gates[index].queued(), retry_after_ms }
     }
 }
 
-/// Disarms all that could still end an execution, which is in no queue any more.
-fn close(key: Key, ledger: &mut Ledger) {
-    let Some(ticket) = ledger.tickets.get_mut(key) else { return };
-    if let Some(timer) = ticket.wait.take().and_then(|wait| wait.timer) {
-        ledger.timers.disarm(timer, &mut ledger.effects);
+/// Notes where an execution waits.
+fn wait(key: Key, wait: Wait, ledger: &mut Ledger) {
+    if let Some(ticket) = ledger.tickets.get_mut(key) {
+        ticket.wait = Some(wait);
     }
-    for timer in ticket.take_deadlines() {
-        ledger.timers.disarm(timer, &mut ledger.effects);
+}
+
+/// The key of a rate limiter's permits; zero for an execution that states none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer below 2^53, by contract")]
+const fn rate_key(parameter: Option<f64>) -> u64 {
+    match parameter {
+        Some(key) => key as u64,
+        None => 0,
     }
 }

@@ -1,6 +1,7 @@
 //! One execution inside one segment.
 
 use super::clock::Nanos;
+use super::gate::rate_limiter;
 use super::queue::Rank;
 use super::slab::Key;
 use super::timers::Timer;
@@ -20,14 +21,32 @@ pub enum Hold {
     },
     /// An armed deadline; `None` if there is none to watch or it was disarmed.
     Deadline(Option<Timer>),
+    /// A passage of a circuit breaker.
+    Circuit {
+        /// Since when.
+        since: Nanos,
+        /// The breaker's epoch at that time.
+        epoch: u64,
+    },
+    /// Nothing: the permit of a rate limiter is used up.
+    Nothing,
 }
 
-/// A place in the queue of a limiter.
+/// A place in a queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// For a permit of a concurrency limiter.
+    Permit(Rank),
+    /// For the next permit that a rate limiter has for a key.
+    Rate(rate_limiter::Place),
+}
+
+/// An execution that queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// The place.
-    pub rank: Rank,
-    /// The queue timeout.
+    /// Its place.
+    pub place: Place,
+    /// What ends the wait: the queue timeout, or the permit that is due.
     pub timer: Option<Timer>,
 }
 
@@ -64,7 +83,7 @@ impl Ticket {
     pub fn take_deadlines(&mut self) -> impl Iterator<Item = Timer> + '_ {
         self.holds[..self.passed].iter_mut().filter_map(|hold| match hold {
             Hold::Deadline(timer) => timer.take(),
-            Hold::Permit { .. } => None,
+            _ => None,
         })
     }
 }

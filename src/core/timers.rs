@@ -22,6 +22,16 @@ pub enum Alarm {
         /// The execution.
         ticket: Key,
     },
+    /// The rate limiter at which the execution is the first to wait has a permit for it.
+    PermitDue {
+        /// The execution.
+        ticket: Key,
+    },
+    /// A sleep of no execution's is over.
+    Sleep {
+        /// The sleep.
+        sleep: Key,
+    },
 }
 
 /// Who watches the clock for deadlines armed from now on.

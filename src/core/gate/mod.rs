@@ -1,12 +1,18 @@
 //! Gates: what decides whether an execution may start, and learns how it ended.
 
 pub mod adaptive;
+pub mod circuit_breaker;
 pub mod concurrency;
 pub mod deadline;
+pub mod rate_limiter;
 
 use adaptive::Adaptive;
+use circuit_breaker::CircuitBreaker;
 use concurrency::Concurrency;
 use deadline::Deadline;
+use rate_limiter::RateLimiter;
+
+use super::slab::Key;
 
 /// One gate of a segment.
 #[derive(Debug)]
@@ -17,6 +23,10 @@ pub enum Gate {
     Adaptive(Adaptive),
     /// A deadline for what is inside.
     Deadline(Deadline),
+    /// A circuit that opens when too much fails.
+    CircuitBreaker(CircuitBreaker),
+    /// A number of permits in a span of time, for each key.
+    RateLimiter(RateLimiter),
 }
 
 impl Gate {
@@ -25,24 +35,41 @@ impl Gate {
     pub const fn cuts(&self) -> u32 {
         match self {
             Self::Adaptive(adaptive) => adaptive.cuts(),
-            Self::Concurrency(_) | Self::Deadline(_) => 0,
+            _ => 0,
         }
     }
 
-    /// The permits of a limiter; `None` for any other gate.
+    /// The permits of a concurrency limiter; `None` for any other gate.
     #[must_use]
     pub const fn permits(&self) -> Option<&Concurrency> {
         match self {
             Self::Concurrency(permits) | Self::Adaptive(Adaptive { permits, .. }) => Some(permits),
-            Self::Deadline(_) => None,
+            _ => None,
         }
     }
 
-    /// The permits of a limiter, to change; `None` for any other gate.
+    /// The permits of a concurrency limiter, to change; `None` for any other gate.
     pub const fn permits_mut(&mut self) -> Option<&mut Concurrency> {
         match self {
             Self::Concurrency(permits) | Self::Adaptive(Adaptive { permits, .. }) => Some(permits),
-            Self::Deadline(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Executions that wait at this gate.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        match self {
+            Self::RateLimiter(limiter) => limiter.queued(),
+            gate => gate.permits().map_or(0, Concurrency::queued),
+        }
+    }
+
+    /// Takes a waiter out of the gate's queue, whichever.
+    pub fn evict_waiter(&mut self) -> Option<Key> {
+        match self {
+            Self::RateLimiter(limiter) => limiter.evict_waiter(),
+            gate => gate.permits_mut().and_then(Concurrency::evict),
         }
     }
 }

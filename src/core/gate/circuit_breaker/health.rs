@@ -1,0 +1,126 @@
+//! How the calls of the last while went.
+
+use std::collections::VecDeque;
+
+use crate::core::clock::Nanos;
+
+/// Into how many parts the sampling duration is divided.
+const BUCKETS: f64 = 10.0;
+
+/// What a breaker counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls that ended.
+    pub calls: u32,
+    /// Those that failed.
+    pub failures: u32,
+    /// Those that took too long, failed or not.
+    pub slow: u32,
+}
+
+impl Counts {
+    const fn add(&mut self, failed: bool, slow: bool) {
+        self.calls = self.calls.saturating_add(1);
+        self.failures = self.failures.saturating_add(failed as u32);
+        self.slow = self.slow.saturating_add(slow as u32);
+    }
+
+    /// The share of the calls that failed; zero of none.
+    #[must_use]
+    pub fn failure_rate(self) -> f64 {
+        self.share(self.failures)
+    }
+
+    /// The share of the calls that took too long; zero of none.
+    #[must_use]
+    pub fn slow_rate(self) -> f64 {
+        self.share(self.slow)
+    }
+
+    fn share(self, part: u32) -> f64 {
+        f64::from(part) / f64::from(self.calls.max(1))
+    }
+}
+
+/// The counts of the last `duration_ms`. A bucket begins with its first call, holds those of a tenth of the
+/// duration, and leaves as a whole: a call counts for nine tenths of the duration at least, and never longer
+/// than all of it.
+#[derive(Debug)]
+pub struct Health {
+    duration_ms: f64,
+    buckets: VecDeque<(Nanos, Counts)>,
+}
+
+impl Health {
+    /// No calls yet.
+    #[must_use]
+    pub const fn new(duration_ms: f64) -> Self {
+        Self { duration_ms, buckets: VecDeque::new() }
+    }
+
+    /// Counts a call that ended at `now`, and gives the counts with it.
+    pub fn record(&mut self, now: Nanos, failed: bool, slow: bool) -> Counts {
+        while self.buckets.front().is_some_and(|(begin, _)| now.ms_since(*begin) >= self.duration_ms) {
+            self.buckets.pop_front();
+        }
+        let width_ms = self.duration_ms / BUCKETS;
+        match self.buckets.back_mut() {
+            Some((begin, counts)) if now.ms_since(*begin) < width_ms => counts.add(failed, slow),
+            _ => {
+                let mut counts = Counts::default();
+                counts.add(failed, slow);
+                self.buckets.push_back((now, counts));
+            }
+        }
+        let mut sum = Counts::default();
+        for (_, counts) in &self.buckets {
+            sum.calls = sum.calls.saturating_add(counts.calls);
+            sum.failures = sum.failures.saturating_add(counts.failures);
+            sum.slow = sum.slow.saturating_add(counts.slow);
+        }
+        sum
+    }
+
+    /// Forgets every call.
+    pub fn clear(&mut self) {
+        self.buckets.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_counts_as_long_as_the_duration_when_it_begins_a_bucket() {
+        let mut health = Health::new(1000.0);
+        health.record(Nanos::from_ms(5.0), true, false);
+        assert_eq!(health.record(Nanos::from_ms(1004.0), false, true), Counts { calls: 2, failures: 1, slow: 1 });
+        assert_eq!(health.record(Nanos::from_ms(1005.0), false, false), Counts { calls: 2, failures: 0, slow: 1 });
+    }
+
+    #[test]
+    fn a_call_never_counts_longer_than_the_duration() {
+        let mut health = Health::new(1000.0);
+        health.record(Nanos::from_ms(0.0), false, false);
+        health.record(Nanos::from_ms(99.0), true, false);
+        assert_eq!(health.record(Nanos::from_ms(999.0), false, false).calls, 3);
+        assert_eq!(health.record(Nanos::from_ms(1000.0), false, false).calls, 2);
+    }
+
+    #[test]
+    fn there_are_never_more_buckets_than_ten() {
+        let mut health = Health::new(1000.0);
+        for ms in 0..20_000 {
+            health.record(Nanos::from_ms(f64::from(ms)), false, false);
+            assert!(health.buckets.len() <= 10);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_keeps_the_counts() {
+        let mut health = Health::new(1000.0);
+        health.record(Nanos::from_ms(5000.0), true, false);
+        assert_eq!(health.record(Nanos::from_ms(10.0), true, false).failures, 2);
+    }
+}
