@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duration, ResiliencePipeline } from './index.js';
 
 /**
- * context.properties key of the inbound request (Express req), for your own priorities.
+ * context.properties key of the inbound request (Express req), for your own partitioned limiters.
  *
  * @example
  * const priority = (context: ResilienceContext) =>
@@ -43,7 +43,7 @@ export interface ResilienceMiddlewareLimits {
 
 /** Options of a middleware with a pipeline built by hand; the other options are then an error. */
 export interface ResilienceMiddlewarePipeline {
-  /** Each request is one execution of it. */
+  /** Each request is one execution of it. It must not retry nor hedge: a handler runs once. */
   pipeline: ResiliencePipeline<any, any>;
   timeout?: undefined;
   concurrency?: undefined;
@@ -75,8 +75,8 @@ export interface ResilienceMiddleware {
  * To the pipeline, a response with a status of 400 or more is a failure whose error has that `statusCode`. By
  * default an adaptive limiter takes 408 and 5xx for drops, and no sample of other client errors.
  *
- * @throws TypeError or RangeError for an option that is unknown or outside of its range, and for `pipeline`
- * together with another option.
+ * @throws TypeError or RangeError for an option that is unknown or outside of its range, for `pipeline`
+ * together with another option, and for a pipeline that retries or hedges.
  *
  * @example
  * app.get('/healthz', (_req, res) => res.send('ok')); // before the middleware: never shed

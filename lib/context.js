@@ -21,6 +21,8 @@ const storage = new AsyncLocalStorage();
  */
 const INBOUND = Symbol('@ylcnfrht/resilience.inbound');
 
+/** @typedef {{ cancel(reason: unknown): void, mark(): void }} Cancellable */
+
 class ResilienceContext {
   /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
   #parent;
@@ -32,7 +34,7 @@ class ResilienceContext {
   #operationKey;
   /** @type {AbortController | undefined} */
   #controller;
-  /** What an abort from above cancels. @type {import('./execution.js').Execution | undefined} */
+  /** What an abort from above cancels. @type {Cancellable | undefined} */
   #execution;
   /** Told of an abort before anyone else. @type {{ aborted(reason: unknown): void } | undefined} */
   #onAbort;
@@ -114,7 +116,7 @@ class ResilienceContext {
    * Names what an abort from above cancels.
    *
    * @param {ResilienceContext} context
-   * @param {import('./execution.js').Execution} execution
+   * @param {Cancellable} execution
    */
   static attach(context, execution) {
     context.#execution = execution;

@@ -18,13 +18,29 @@ const { Segment } = require('./segment.js');
 const { armFake, disarmFake, setClock, setTimer } = require('./timer.js');
 
 /** @typedef {import('./execution.js').Execution} Execution */
+/** @typedef {{ outcome: import('./outcome.js').AnyOutcome, context: import('./context.js').ResilienceContext }}
+ *   Departed */
 
 /** The low bits of a ticket: its place in the core's table. */
 const PLACE = 2 ** 26 - 1;
-const REASONS = Object.freeze(['', 'full', 'queue-timeout', 'dropped', 'disposed']);
+const REASONS = Object.freeze([
+  '',
+  'full',
+  'queue-timeout',
+  'dropped',
+  'disposed',
+  'broken',
+  'isolated',
+]);
 
 /** The open executions by their ticket's place. @type {(Execution | undefined)[]} */
 const executions = [];
+
+/** Executions whose end moved a circuit, by ticket, until that is told. @type {Map<number, Departed>} */
+const departed = new Map();
+
+/** The pauses under way, by their native key. @type {Map<number, { woken(): void }>} */
+const sleepers = new Map();
 
 let dispatching = false;
 
@@ -74,7 +90,7 @@ function dispatch() {
 
 /**
  * @param {number} kind
- * @param {number} subject A ticket, a segment or a timer.
+ * @param {number} subject A ticket, a segment, a timer or a sleep.
  * @param {number} gate
  * @param {number} a And the others: what belongs to the kind.
  * @param {number} b
@@ -89,7 +105,7 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
       find(subject)?.admitted();
       break;
     case EFFECT.REJECTED:
-      find(subject)?.rejected(gate, REASONS[a], b, c);
+      find(subject)?.rejected(gate, REASONS[a], b, c, d);
       break;
     case EFFECT.TIMED_OUT:
       find(subject)?.timedOut(gate);
@@ -106,6 +122,25 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
     case EFFECT.DISARMED:
       disarmFake(subject);
       break;
+    case EFFECT.CIRCUIT_OPENED: {
+      const opening = { epoch: b, breakMs: c, failureRate: d, failureCount: e, halfOpenAttempts: f };
+      Segment.find(subject)?.gates[gate].circuit?.opened(depart(a), opening);
+      break;
+    }
+    case EFFECT.CIRCUIT_HALF_OPENED: {
+      const probe = find(a);
+      if (probe !== undefined) Segment.find(subject)?.gates[gate].circuit?.halfOpened(probe.context);
+      break;
+    }
+    case EFFECT.CIRCUIT_CLOSED:
+      Segment.find(subject)?.gates[gate].circuit?.closed(depart(a));
+      break;
+    case EFFECT.KEY_EVICTED:
+      Segment.find(subject)?.gates[gate].keyEvicted?.();
+      break;
+    case EFFECT.WOKEN:
+      sleepers.get(subject)?.woken();
+      break;
   }
 }
 
@@ -117,6 +152,17 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
 function find(ticket) {
   const execution = executions[ticket & PLACE];
   return execution?.ticket === ticket ? execution : undefined;
+}
+
+/**
+ * The execution whose end moved a circuit.
+ *
+ * @param {number} ticket
+ */
+function depart(ticket) {
+  const execution = departed.get(ticket);
+  departed.delete(ticket);
+  return execution;
 }
 
 /**
@@ -164,4 +210,4 @@ function sampled(key, index, sample, cuts) {
   afterCall();
 }
 
-module.exports = { PLACE, REASONS, afterCall, executions };
+module.exports = { PLACE, REASONS, afterCall, departed, executions, sleepers };

@@ -9,6 +9,7 @@ const BRAND = Symbol.for('@ylcnfrht/resilience.ExecutionRejectedError');
  * @typedef {object} RejectionOptions
  * @property {string} [pipelineName]
  * @property {string} [strategyName]
+ * @property {number} [retryAfter] In ms. Only some of the errors know it.
  * @property {unknown} [cause]
  */
 
@@ -17,9 +18,9 @@ class ExecutionRejectedError extends Error {
    * @param {string} message
    * @param {RejectionOptions} [options]
    */
-  constructor(message, { pipelineName, strategyName, cause } = {}) {
+  constructor(message, { pipelineName, strategyName, retryAfter, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.retryAfter = undefined;
+    this.retryAfter = retryAfter;
     this.pipelineName = pipelineName;
     this.strategyName = strategyName;
   }
@@ -61,6 +62,43 @@ class BulkheadRejectedError extends ExecutionRejectedError {
   }
 }
 
+/** @type {Record<string, string>} */
+const RATE_MESSAGES = {
+  full: 'the permits of this span of time are used up',
+  disposed: 'the pipeline was disposed',
+};
+
+class RateLimiterRejectedError extends ExecutionRejectedError {
+  /**
+   * @param {'full' | 'disposed'} reason
+   * @param {RejectionOptions} [options]
+   */
+  constructor(reason, options) {
+    super(`${RATE_MESSAGES[reason]} (${reason})`, options);
+    this.code = 'RATE_LIMITED';
+    this.statusCode = 429;
+    this.reason = reason;
+  }
+}
+
+class BrokenCircuitError extends ExecutionRejectedError {
+  /** @param {RejectionOptions} [options] */
+  constructor(options) {
+    super('the circuit is open', options);
+    this.code = 'CIRCUIT_OPEN';
+    this.statusCode = 503;
+  }
+}
+
+class IsolatedCircuitError extends ExecutionRejectedError {
+  /** @param {RejectionOptions} [options] */
+  constructor(options) {
+    super('the circuit is isolated', options);
+    this.code = 'CIRCUIT_ISOLATED';
+    this.statusCode = 503;
+  }
+}
+
 class PipelineDisposedError extends ExecutionRejectedError {
   /** @param {RejectionOptions} [options] */
   constructor(options) {
@@ -95,6 +133,9 @@ function describe(constructor, properties) {
 describe(ExecutionRejectedError, { name: 'ExecutionRejectedError', [BRAND]: true });
 describe(TimeoutRejectedError, { name: 'TimeoutRejectedError' });
 describe(BulkheadRejectedError, { name: 'BulkheadRejectedError' });
+describe(RateLimiterRejectedError, { name: 'RateLimiterRejectedError' });
+describe(BrokenCircuitError, { name: 'BrokenCircuitError' });
+describe(IsolatedCircuitError, { name: 'IsolatedCircuitError' });
 describe(PipelineDisposedError, { name: 'PipelineDisposedError' });
 describe(InternalError, { name: 'InternalError' });
 
@@ -117,10 +158,13 @@ function isExecutionRejected(error) {
 const isTimeoutRejected = (error) => isExecutionRejected(error) && error.code === 'TIMEOUT';
 
 module.exports = {
+  BrokenCircuitError,
   BulkheadRejectedError,
   ExecutionRejectedError,
   InternalError,
+  IsolatedCircuitError,
   PipelineDisposedError,
+  RateLimiterRejectedError,
   TimeoutRejectedError,
   isExecutionRejected,
   isTimeoutRejected,

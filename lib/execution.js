@@ -9,15 +9,14 @@
 //   SETTLED   any of these; final             -
 
 const { ResilienceContext, storage } = require('./context.js');
-const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
+const { PLACE, REASONS, afterCall, departed, executions } = require('./dispatch.js');
 const {
-  BulkheadRejectedError,
   InternalError,
   PipelineDisposedError,
   TimeoutRejectedError,
   isTimeoutRejected,
 } = require('./errors.js');
-const { ACTIVE, QUEUED, channel, hot, report } = require('./native.js');
+const { ACTIVE, QUEUED, RETRY_AFTER, channel, hot, report } = require('./native.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
@@ -158,7 +157,7 @@ class Execution {
       this.#keepStores();
       afterCall();
     } else if (answer < 0) {
-      this.rejected(0, REASONS[-answer], channel[ACTIVE], channel[QUEUED]);
+      this.rejected(0, REASONS[-answer], channel[ACTIVE], channel[QUEUED], channel[RETRY_AFTER]);
     } else {
       const error = new InternalError(hot.fault());
       afterCall();
@@ -252,30 +251,32 @@ class Execution {
   }
 
   /**
-   * A limiter turned the execution away.
+   * A gate turned the execution away.
    *
    * @param {number} index
    * @param {string} reason
    * @param {number} active
    * @param {number} queued
+   * @param {number} retryAfterMs NaN if nobody knows.
    */
-  rejected(index, reason, active, queued) {
+  rejected(index, reason, active, queued, retryAfterMs) {
     const { context } = this;
     const { gates, telemetry } = /** @type {import('./segment.js').Segment} */ (this.segment);
-    const { name, onRejected } = gates[index];
+    const { name, refuse, isLimiter, onRejected } = gates[index];
     const { pipelineName } = telemetry;
-    const error = new BulkheadRejectedError(/** @type {any} */ (reason), {
-      active,
-      queued,
-      pipelineName,
-      strategyName: name,
-    });
+    const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.ceil(retryAfterMs);
+    const refusal = { reason, active, queued, retryAfter, pipelineName, strategyName: name };
+    const error = /** @type {Function} */ (refuse)(refusal);
+    if (!isLimiter) {
+      this.#settle(false, error, true);
+      return;
+    }
     const notice = () => {
-      telemetry.notify(name, 'onRejected', onRejected, { context, retryAfter: undefined, reason });
+      telemetry.notify(name, 'onRejected', onRejected, { context, retryAfter, reason });
     };
     const deferred = this.#defer(notice);
     this.#settle(false, error, true, false, () => {
-      telemetry.emit('OnRateLimiterRejected', name, context, { context, reason, active, queued });
+      telemetry.emit('OnRateLimiterRejected', name, context, { context, reason, active, queued, retryAfter });
       if (!deferred) notice();
     });
   }
@@ -365,7 +366,11 @@ class Execution {
       executions[ticket & PLACE] = undefined;
       const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
       setClock();
-      report(hot.exit(ticket, outcomes));
+      const moved = hot.exit(ticket, outcomes);
+      report(moved);
+      if (moved === 1) {
+        departed.set(ticket, { outcome: ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), context });
+      }
     }
     if (this.form === OUTCOME) this.resolve(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
     else if (ok) this.resolve(value);

@@ -7,7 +7,7 @@ const binding = require('../binding.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 8;
+const HEADER = 10;
 /** Numbers of one effect. */
 const RECORD = 10;
 /** Effects in the ring. */
@@ -22,6 +22,7 @@ const WAKE = 4;
 const CLOCK = 5;
 const ACTIVE = 6;
 const QUEUED = 7;
+const RETRY_AFTER = 8;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -32,6 +33,11 @@ const EFFECT = Object.freeze({
   SAMPLED: 5,
   ARMED: 6,
   DISARMED: 7,
+  CIRCUIT_OPENED: 8,
+  CIRCUIT_HALF_OPENED: 9,
+  CIRCUIT_CLOSED: 10,
+  KEY_EVICTED: 11,
+  WOKEN: 12,
 });
 
 /** The most gates that fit one segment. */
@@ -103,12 +109,23 @@ const thread = guard(() => new binding.Thread(channel));
  *   applyLimit(segment: number, gate: number, next: number, rtt: number, inflight: number, dropped: number,
  *     limit: number, cuts: number): number,
  *   drain(): number,
+ *   sleep(delayMs: number): number,
+ *   wake(sleep: number): number,
  *   dispose(segment: number): number,
  *   remove(segment: number): number,
  *   fault(): string,
  *   limit(segment: number, gate: number): number,
  *   inflight(segment: number, gate: number): number,
  *   queued(segment: number, gate: number): number,
+ *   circuit(segment: number, gate: number): number,
+ *   breakRemaining(segment: number, gate: number): number,
+ *   setBreak(segment: number, gate: number, epoch: number, breakMs: number): number,
+ *   isolate(segment: number, gate: number): number,
+ *   close(segment: number, gate: number): number,
+ *   restore(segment: number, gate: number, circuit: number, breakMs: number): number,
+ *   available(segment: number, gate: number, key: number): number,
+ *   keys(segment: number, gate: number): number,
+ *   evictions(segment: number, gate: number): number,
  * }}
  */
 const hot = /** @type {any} */ (guard(() => thread.hot()));
@@ -139,6 +156,7 @@ module.exports = {
   READ,
   RECORD,
   RECORDS,
+  RETRY_AFTER,
   WAKE,
   WRITTEN,
   binding,

@@ -101,6 +101,18 @@ function positiveDuration(option, value) {
 }
 
 /**
+ * A duration of at least 0, in milliseconds.
+ *
+ * @param {string} option
+ * @param {unknown} value
+ */
+function nonNegativeDuration(option, value) {
+  const ms = anyDuration(option, value);
+  if (ms < 0) throw rangeError(option, `${DURATION}, at least 0`, value);
+  return ms;
+}
+
+/**
  * A finite duration of either sign, in milliseconds.
  *
  * @param {string} option
@@ -172,6 +184,7 @@ module.exports = {
   immediate,
   integer,
   name,
+  nonNegativeDuration,
   number,
   oneOf,
   positiveDuration,

@@ -17,6 +17,7 @@ const { Segment } = require('./segment.js');
  * @typedef {object} Combinator
  * @property {string} name
  * @property {object} view What `getStrategy` returns.
+ * @property {boolean} [repeats] Whether it may run its inside more than once.
  * @property {(next: (context: ResilienceContext) => Promise<AnyOutcome>, context: ResilienceContext)
  *   => Promise<AnyOutcome>} execute
  */
@@ -34,17 +35,24 @@ const { Segment } = require('./segment.js');
 let prepare;
 
 /**
- * Whether a limiter of the pipeline learns from latency.
+ * Whether a gate of the pipeline learns from latency.
  *
  * @type {(pipeline: ResiliencePipeline) => boolean}
  */
-let learns;
+let measures;
+
+/**
+ * Whether the pipeline may run a callback more than once.
+ *
+ * @type {(pipeline: ResiliencePipeline) => boolean}
+ */
+let repeats;
 
 class ResiliencePipeline {
   static {
     prepare = (pipeline, callback, options, stream) => pipeline.#prepare(callback, options, OUTCOME, stream);
-    learns = (pipeline) =>
-      pipeline.#stages.some((stage) => stage instanceof Segment && stage.learners.length > 0);
+    measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
+    repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
 
   /** Outermost first. @type {readonly Stage[]} */
@@ -55,15 +63,16 @@ class ResiliencePipeline {
   #views;
   #ambient;
   #telemetry;
+  #delays;
   #disposed = false;
 
   /**
    * @param {readonly Stage[]} stages
    * @param {Map<string, object>} views
    * @param {boolean} ambient
-   * @param {import('./telemetry.js').Telemetry} telemetry
+   * @param {import('./strategy.js').Scope} scope
    */
-  constructor(stages, views, ambient, telemetry) {
+  constructor(stages, views, ambient, { telemetry, delays }) {
     this.#stages = stages;
     const [first] = stages;
     this.#onlySegment = first instanceof Segment ? first : undefined;
@@ -71,6 +80,7 @@ class ResiliencePipeline {
     this.#views = views;
     this.#ambient = ambient;
     this.#telemetry = telemetry;
+    this.#delays = delays;
   }
 
   get name() {
@@ -105,6 +115,7 @@ class ResiliencePipeline {
     for (const stage of this.#stages) {
       if (stage instanceof Segment) stage.dispose();
     }
+    this.#delays.dispose();
     afterCall();
   }
 
@@ -206,6 +217,7 @@ class ResiliencePipeline {
 
 module.exports = {
   ResiliencePipeline,
-  learns: /** @type {typeof learns} */ (learns),
+  measures: /** @type {typeof measures} */ (measures),
   prepare: /** @type {typeof prepare} */ (prepare),
+  repeats: /** @type {typeof repeats} */ (repeats),
 };

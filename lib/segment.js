@@ -3,7 +3,6 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
-const { defaultShouldDrop } = require('./should-drop.js');
 const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js');
 
 /**
@@ -15,23 +14,60 @@ const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js'
  * @property {(builder: InstanceType<typeof binding.ResiliencePipelineBuilder>) => void} addTo
  * @property {((context: any) => unknown) | undefined} [parameter] Computes what an execution tells the native
  *   gate on entry. The gate is then the first of its segment, so that it runs when the execution gets there.
- * @property {((args: any) => boolean) | undefined} [shouldDrop]
+ * @property {Judge} [judge] What the gate learns from outcomes.
+ * @property {boolean} [measures] Whether it learns from latency.
+ * @property {(refusal: Refusal) => Error} [refuse] Makes the error of an execution that it turned away.
+ * @property {boolean} [isLimiter] Whether its refusals are told as those of a limiter.
  * @property {((args: any) => unknown) | undefined} [onRejected]
  * @property {((args: any) => unknown) | undefined} [onTimeout]
  * @property {(args: any) => void} [onLimitChanged]
  * @property {{ onSample(sample: any): number } | undefined} [algorithm] One that runs in JavaScript.
  * @property {number} [exactLimit] The limit with its fraction, as that algorithm last left it.
- * @property {(read: Reader) => void} [attach] Gives the gate access to its live state.
+ * @property {Circuit} [circuit] Hears of its changes of state.
+ * @property {() => void} [keyEvicted] Hears that it forgot a key for want of room.
+ * @property {(place: GatePlace) => void} [attach] Gives the gate access to its live state.
  * @property {number} [timeoutMs]
  * @property {number} [abandoned]
  */
 
-/** @typedef {{ segment: number, gate: number }} Reader */
+/**
+ * Where a gate is. Whoever holds it keeps the native gate alive.
+ *
+ * @typedef {{ segment: number, gate: number, owner: Segment }} GatePlace
+ */
 
-/** Two bits a gate, all of them "no sample". */
-const NO_SAMPLES = 0xaaaaaaaa;
+/**
+ * @typedef {object} Judge
+ * @property {string} option The name of the predicate.
+ * @property {(args: any) => boolean} meets Whether the outcome is a drop, or a failure to the gate.
+ * @property {boolean} judgesSuccess Whether a success can be one.
+ * @property {number} otherwise What a failure says that is none.
+ */
+
+/**
+ * @typedef {object} Refusal
+ * @property {string} reason
+ * @property {number} active
+ * @property {number} queued
+ * @property {number | undefined} retryAfter
+ * @property {string | undefined} pipelineName
+ * @property {string} strategyName
+ */
+
+/**
+ * @typedef {object} Circuit
+ * @property {(by: import('./dispatch.js').Departed | undefined, opening: { epoch: number, breakMs: number,
+ *   failureRate: number, failureCount: number, halfOpenAttempts: number }) => void} opened
+ * @property {(context: import('./context.js').ResilienceContext) => void} halfOpened
+ * @property {(by: import('./dispatch.js').Departed | undefined) => void} closed
+ */
+
+/** What a gate learns from an execution, in two bits: zero is a success. */
 const DROP = 1;
 const NO_SAMPLE = 2;
+const UNHANDLED = 3;
+/** "No sample" for every gate. */
+const NO_SAMPLES = 0xaaaaaaaa;
 
 /** Segments by native key, for effects that name one. @type {Map<number, WeakRef<Segment>>} */
 const segments = new Map();
@@ -60,12 +96,12 @@ class Segment {
     this.parameter = gates[0].parameter;
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */
-    this.learners = gates.flatMap((gate, index) => (gate.shouldDrop === undefined ? [] : [index]));
-    /** Whether a success can be a drop: the default never finds it one. */
-    this.judgesSuccess = gates.some((gate) => (gate.shouldDrop ?? defaultShouldDrop) !== defaultShouldDrop);
+    this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
+    this.judgesSuccess = gates.some(({ judge }) => judge?.judgesSuccess);
+    this.measures = gates.some(({ measures }) => measures);
     segments.set(this.key, new WeakRef(this));
     collected.register(this, this.key);
-    gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index }));
+    gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index, owner: this }));
   }
 
   /**
@@ -77,13 +113,14 @@ class Segment {
   outcomes(outcome, context) {
     let bits = 0;
     for (const index of this.learners) {
-      const { name, shouldDrop } = this.gates[index];
-      let verdict = outcome.ok ? 0 : NO_SAMPLE;
+      const { name, judge } = this.gates[index];
+      const { option, meets, otherwise } = /** @type {Judge} */ (judge);
+      let verdict = outcome.ok ? 0 : otherwise;
       try {
-        if (/** @type {Function} */ (shouldDrop)({ outcome, context })) verdict = DROP;
+        if (meets({ outcome, context })) verdict = DROP;
       } catch (error) {
         verdict = NO_SAMPLE;
-        this.telemetry.reportError(name, 'shouldDrop', error, context);
+        this.telemetry.reportError(name, option, error, context);
       }
       bits |= verdict << (2 * index);
     }
@@ -118,4 +155,4 @@ function cut(gates) {
   return runs;
 }
 
-module.exports = { NO_SAMPLES, Segment, cut };
+module.exports = { NO_SAMPLE, NO_SAMPLES, Segment, UNHANDLED, cut };

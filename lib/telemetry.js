@@ -8,8 +8,14 @@ const { channel } = require('node:diagnostics_channel');
 const SEVERITIES = {
   PipelineExecuting: 'debug',
   PipelineExecuted: 'information',
+  ExecutionAttempt: 'information',
+  OnRetry: 'warning',
   OnTimeout: 'error',
+  OnCircuitOpened: 'error',
+  OnCircuitHalfOpened: 'warning',
+  OnCircuitClosed: 'information',
   OnFallback: 'warning',
+  OnHedging: 'warning',
   OnRateLimiterRejected: 'error',
   OnLimitChanged: 'information',
   CallbackError: 'error',
@@ -46,16 +52,27 @@ class Telemetry {
   }
 
   /**
+   * Whether anyone hears the event.
+   *
+   * @param {import('../index.js').TelemetryEventName} eventName
+   */
+  hears(eventName) {
+    return this.listener !== undefined || EVENTS[eventName].channel.hasSubscribers;
+  }
+
+  /**
    * @param {import('../index.js').TelemetryEventName} eventName
    * @param {string | undefined} strategyName
    * @param {{ operationKey: string | undefined } | undefined} context
    * @param {object} args
+   * @param {Severity} [ownSeverity] If it is not the same for all events of that name.
    * @returns {boolean} Whether anyone heard it.
    */
-  emit(eventName, strategyName, context, args) {
-    const { name, severity, channel } = EVENTS[eventName];
+  emit(eventName, strategyName, context, args, ownSeverity) {
+    const { name, channel } = EVENTS[eventName];
     if (this.listener === undefined && !channel.hasSubscribers) return false;
     const { pipelineName } = this;
+    const severity = ownSeverity ?? EVENTS[eventName].severity;
     const event = { name, severity, pipelineName, strategyName, operationKey: context?.operationKey, args };
     channel.publish(event);
     if (this.listener !== undefined) call(this.listener, event, warn);
@@ -77,35 +94,38 @@ class Telemetry {
   }
 
   /**
-   * Calls an `on*` callback. It is not awaited, and its failure is reported.
+   * Calls an `on*` callback. Its failure is reported.
    *
    * @param {string} strategyName
    * @param {string} option
    * @param {((args: any) => unknown) | undefined} callback
    * @param {any} args
+   * @returns {Promise<void> | undefined} Its end, if that is not now. Never rejects.
    */
   notify(strategyName, option, callback, args) {
-    if (callback === undefined) return;
-    call(callback, args, (error) => this.reportError(strategyName, option, error, args.context));
+    if (callback === undefined) return undefined;
+    return call(callback, args, (error) => this.reportError(strategyName, option, error, args.context));
   }
 }
 
 /**
- * Calls a user's function and awaits nothing: whatever it throws, now or later, goes to `report`.
+ * Calls a user's function: whatever it throws, now or later, goes to `report`.
  *
  * @param {(argument: any) => unknown} callback
  * @param {object} argument
  * @param {(error: unknown) => void} report
+ * @returns {Promise<void> | undefined} The function's end, if that is not now.
  */
 function call(callback, argument, report) {
   try {
     const result = callback(argument);
     if (typeof result === 'object' && result !== null && 'then' in result) {
-      Promise.resolve(result).then(undefined, report);
+      return Promise.resolve(result).then(() => {}, report);
     }
   } catch (error) {
     report(error);
   }
+  return undefined;
 }
 
 /**

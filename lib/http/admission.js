@@ -6,7 +6,7 @@
 const { ResiliencePipelineBuilder } = require('../builder.js');
 const { getResilienceContext } = require('../context.js');
 const { name: readName, readOptions, typeError } = require('../options.js');
-const { ResiliencePipeline, learns, prepare } = require('../pipeline.js');
+const { ResiliencePipeline, measures, prepare, repeats } = require('../pipeline.js');
 const { InboundRequest } = require('./inbound-request.js');
 const { respond } = require('./respond.js');
 
@@ -28,8 +28,8 @@ class Admission {
     this.pipeline = pipeline;
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
-    /** Whether a limiter learns from latency. */
-    this.learns = learns(pipeline);
+    /** Whether a gate learns from latency. */
+    this.measures = measures(pipeline);
   }
 
   /**
@@ -72,6 +72,9 @@ function readPipeline(where, options) {
     }
     if (!(pipeline instanceof ResiliencePipeline)) {
       throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
+    }
+    if (repeats(pipeline)) {
+      throw new TypeError('pipeline must be one without retry and hedging: a request is handled once');
     }
     return { pipeline, guardsBody: false };
   }

@@ -76,7 +76,7 @@ class InboundRequest {
     this.context = context;
     ResilienceContext.onAbort(context, this);
     if (storage.getStore() === context) this.carried = context;
-    if (this.admission.learns) this.#observeFirstByte();
+    if (this.admission.measures) this.#observeFirstByte();
     this.handle();
     if (this.#over) return this.#result();
     return new Promise((resolve) => {

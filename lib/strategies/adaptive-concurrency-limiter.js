@@ -4,7 +4,9 @@ const { aimd, gradient2, isBuiltIn, vegas } = require('../algorithms.js');
 const { AdaptiveLimitProvider, guard, thread } = require('../native.js');
 const { callback, immediate, integer, name: readName, readOptions, typeError } = require('../options.js');
 const { defaultShouldDrop } = require('../should-drop.js');
-const { liveCounts, readQueue } = require('./concurrency-limiter.js');
+const { Strategy } = require('../strategy.js');
+const { NO_SAMPLE } = require('../segment.js');
+const { liveCounts, readQueue, refuseForFull } = require('./concurrency-limiter.js');
 
 const OPTIONS = /** @type {const} */ ([
   'algorithm',
@@ -13,6 +15,8 @@ const OPTIONS = /** @type {const} */ ([
   'maxLimit',
   'queueLimit',
   'queueTimeout',
+  'priority',
+  'overflow',
   'shouldDrop',
   'limitProvider',
   'onLimitChanged',
@@ -32,7 +36,6 @@ const taken = new WeakSet();
  * Caps how many executions run at once, at a limit that follows the measured latency.
  *
  * @param {unknown} [options] `AdaptiveConcurrencyLimiterOptions`.
- * @returns {import('../builder.js').Strategy}
  */
 function adaptiveConcurrencyLimiterStrategy(options = {}) {
   const read = readOptions('addAdaptiveConcurrencyLimiter', options, OPTIONS);
@@ -44,7 +47,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
     read.initialLimit === undefined
       ? Math.min(Math.max(DEFAULT_INITIAL_LIMIT, minLimit), maxLimit)
       : integer('initialLimit', read.initialLimit, minLimit, maxLimit);
-  const { queueLimit, queueTimeoutMs } = readQueue(read);
+  const { queueLimit, queueTimeoutMs, overflow, parameter } = readQueue(read);
   const makeAlgorithm = readAlgorithm(algorithm);
   const ownShouldDrop = callback('shouldDrop', read.shouldDrop);
   const shouldDrop =
@@ -58,15 +61,24 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
   const onLimitChanged = callback('onLimitChanged', read.onLimitChanged);
   const onRejected = callback('onRejected', read.onRejected);
   const name = readName('name', read.name, 'AdaptiveConcurrencyLimiter');
-  return {
+  return new Strategy({
     gate: () => {
       const live = liveCounts();
       const { native, algorithm } = makeAlgorithm();
       return {
         name,
-        shouldDrop,
+        judge: {
+          option: 'shouldDrop',
+          meets: shouldDrop,
+          judgesSuccess: ownShouldDrop !== undefined && ownShouldDrop !== defaultShouldDrop,
+          otherwise: NO_SAMPLE,
+        },
+        measures: true,
+        refuse: refuseForFull,
+        isLimiter: true,
         onLimitChanged,
         onRejected,
+        parameter,
         algorithm,
         addTo: (builder) =>
           builder.addAdaptiveConcurrencyLimiter(
@@ -76,6 +88,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
             maxLimit,
             queueLimit,
             queueTimeoutMs,
+            overflow,
           ),
         attach: (place) => {
           const { segment, gate } = place;
@@ -98,7 +111,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
         },
       };
     },
-  };
+  });
 }
 
 /** Also false for what only looks like one, such as a proxy. @param {unknown} value */

@@ -1,6 +1,6 @@
 'use strict';
 
-const { InternalError } = require('../errors.js');
+const { BulkheadRejectedError, InternalError } = require('../errors.js');
 const { hot } = require('../native.js');
 const {
   callback,
@@ -12,6 +12,7 @@ const {
   readOptions,
   typeError,
 } = require('../options.js');
+const { Strategy } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ ([
   'permitLimit',
@@ -30,7 +31,6 @@ const OVERFLOWS = /** @type {const} */ (['reject-new', 'drop-oldest', 'drop-lowe
  *
  * @param {unknown} options A number of permits or `ConcurrencyLimiterOptions`.
  * @param {unknown} [secondQueueLimit] The queue limit beside a number of permits.
- * @returns {import('../builder.js').Strategy}
  */
 function concurrencyLimiterStrategy(options, secondQueueLimit) {
   const short = typeof options !== 'object';
@@ -40,19 +40,18 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
   const given = short ? { permitLimit: options, queueLimit: secondQueueLimit } : options;
   const read = readOptions('addConcurrencyLimiter', given, OPTIONS);
   const permitLimit = integer('permitLimit', read.permitLimit, 1);
-  const { queueLimit, queueTimeoutMs } = readQueue(read);
-  const { overflow: policy = 'reject-new' } = read;
-  const overflow = OVERFLOWS.indexOf(oneOf('overflow', policy, OVERFLOWS));
-  const priority = callback('priority', read.priority);
+  const { queueLimit, queueTimeoutMs, overflow, parameter } = readQueue(read);
   const onRejected = callback('onRejected', read.onRejected);
   const name = readName('name', read.name, 'ConcurrencyLimiter');
-  return {
+  return new Strategy({
     gate: () => {
       const live = liveCounts();
       return {
         name,
+        refuse: refuseForFull,
+        isLimiter: true,
         onRejected,
-        parameter: priority === undefined ? undefined : (context) => checkPriority(priority(context)),
+        parameter,
         addTo: (builder) => builder.addConcurrencyLimiter(permitLimit, queueLimit, queueTimeoutMs, overflow),
         attach: live.attach,
         view: {
@@ -67,18 +66,24 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
         },
       };
     },
-  };
+  });
 }
 
+/** @param {import('../segment.js').Refusal} refusal */
+const refuseForFull = ({ reason, ...options }) => new BulkheadRejectedError(/** @type {any} */ (reason), options);
+
 /**
- * The options that every limiter with a queue has.
+ * The options that both concurrency limiters have for their queue.
  *
- * @param {{ queueLimit?: unknown, queueTimeout?: unknown }} options
+ * @param {{ queueLimit?: unknown, queueTimeout?: unknown, priority?: unknown, overflow?: unknown }} options
  */
-function readQueue({ queueLimit = 0, queueTimeout }) {
+function readQueue({ queueLimit = 0, queueTimeout, priority, overflow = 'reject-new' }) {
+  const compute = callback('priority', priority);
   return {
     queueLimit: integer('queueLimit', queueLimit, 0),
     queueTimeoutMs: queueTimeout === undefined ? Infinity : positiveDuration('queueTimeout', queueTimeout),
+    overflow: OVERFLOWS.indexOf(oneOf('overflow', overflow, OVERFLOWS)),
+    parameter: compute && ((/** @type {any} */ context) => checkPriority(compute(context))),
   };
 }
 
@@ -94,7 +99,7 @@ function checkPriority(value) {
 
 /** The counts of a native limiter, once it exists. */
 function liveCounts() {
-  /** @type {import('../segment.js').Reader | undefined} */
+  /** @type {import('../segment.js').GatePlace | undefined} */
   let reader;
   /** @param {'limit' | 'inflight' | 'queued'} what */
   const read = (what) => {
@@ -104,7 +109,7 @@ function liveCounts() {
     return count;
   };
   return {
-    /** @param {import('../segment.js').Reader} place */
+    /** @param {import('../segment.js').GatePlace} place */
     attach: (place) => {
       reader = place;
     },
@@ -120,4 +125,4 @@ function liveCounts() {
   };
 }
 
-module.exports = { concurrencyLimiterStrategy, liveCounts, readQueue };
+module.exports = { concurrencyLimiterStrategy, liveCounts, readQueue, refuseForFull };

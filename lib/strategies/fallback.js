@@ -3,6 +3,7 @@
 const { ResilienceContext } = require('../context.js');
 const { callback, name: readName, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
+const { Strategy } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ ([
   'fallbackValue',
@@ -16,7 +17,6 @@ const OPTIONS = /** @type {const} */ ([
  * Replaces a failure by a substitute.
  *
  * @param {unknown} options `FallbackOptions`.
- * @returns {import('../builder.js').Strategy}
  */
 function fallbackStrategy(options) {
   const { fallbackValue, fallbackAction, shouldHandle, onFallback, name } = readOptions(
@@ -36,8 +36,8 @@ function fallbackStrategy(options) {
   callback('shouldHandle', shouldHandle);
   callback('onFallback', onFallback);
   const strategyName = readName('name', name, 'Fallback');
-  return {
-    combinator: (telemetry) => ({
+  return new Strategy({
+    combinator: ({ telemetry }) => ({
       name: strategyName,
       view: { name: strategyName },
       async execute(next, context) {
@@ -65,7 +65,7 @@ function fallbackStrategy(options) {
         }
       },
     }),
-  };
+  });
 }
 
 module.exports = { fallbackStrategy };

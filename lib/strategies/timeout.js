@@ -1,6 +1,7 @@
 'use strict';
 
 const { anyDuration, callback, name: readName, positiveDuration, readOptions } = require('../options.js');
+const { Strategy } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ (['timeout', 'timeoutGenerator', 'onTimeout', 'name']);
 
@@ -8,7 +9,6 @@ const OPTIONS = /** @type {const} */ (['timeout', 'timeoutGenerator', 'onTimeout
  * Ends an execution that takes longer than its timeout.
  *
  * @param {unknown} options A duration or `TimeoutOptions`.
- * @returns {import('../builder.js').Strategy}
  */
 function timeoutStrategy(options) {
   const given = typeof options === 'object' ? options : { timeout: options };
@@ -26,7 +26,7 @@ function timeoutStrategy(options) {
     // Not `Promise.resolve`: it hands a promise back whose own `then` is anybody's.
     return typeof value?.then === 'function' ? new Promise((resolve) => resolve(value)).then(check) : check(value);
   };
-  return {
+  return new Strategy({
     gate: () => {
       const gate = {
         name: strategyName,
@@ -44,7 +44,7 @@ function timeoutStrategy(options) {
       };
       return gate;
     },
-  };
+  });
 }
 
 module.exports = { timeoutStrategy };

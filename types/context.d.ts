@@ -1,0 +1,58 @@
+/** A value, or a promise (or any other thenable) of it. */
+export type MaybePromise<T> = T | PromiseLike<T>;
+
+/** What an execution knows about itself; the argument of every callback. */
+export interface ResilienceContext {
+  /**
+   * Aborted when the caller cancels, or when a strategy (timeout, hedging) gives up on this execution.
+   *
+   * `signal.reason` is the caller's own reason, or the strategy's error. It also aborts when an enclosing
+   * execution does, and never because of a success: a returned stream stays readable. Every attempt of a
+   * retry or of hedging has a signal of its own. Created only when read.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Shared bag for passing data between strategies and the callback.
+   *
+   * A nested execution has the map of the enclosing one, unless `ExecuteOptions.properties` is given.
+   */
+  readonly properties: Map<string, unknown>;
+  /** `ExecuteOptions.operationKey`, or `undefined`. */
+  readonly operationKey: string | undefined;
+}
+
+/** Options of one execution. */
+export interface ExecuteOptions {
+  /**
+   * Cancels this execution: queued or running, it rejects at once with `signal.reason`. Already aborted: the
+   * callback is not called. Default: the signal of the enclosing execution only.
+   */
+  signal?: AbortSignal | undefined;
+  /**
+   * Becomes `context.properties`: a `Map` itself, any other iterable as a copy. Default: the enclosing
+   * execution's map, or an empty one.
+   */
+  properties?: Iterable<readonly [string, unknown]> | undefined;
+  /** Names the operation in `context.operationKey` and in telemetry. Default: `undefined`. */
+  operationKey?: string | undefined;
+}
+
+/**
+ * The context of the execution that the calling code runs in; `undefined` outside of one.
+ *
+ * Inside an inbound request it also holds in the request's and the response's own events.
+ *
+ * @param request The framework's request object: finds the context of that request from anywhere.
+ *
+ * @example
+ * const tenant = getResilienceContext()?.properties.get('tenant');
+ */
+export function getResilienceContext(request?: object): ResilienceContext | undefined;
+
+/**
+ * Shortcut for getResilienceContext()?.signal: pass it to fetch / your DB driver from deep inside a call.
+ *
+ * @example
+ * await fetch('https://audit.internal/log', { method: 'POST', body: entry, signal: getResilienceSignal() });
+ */
+export function getResilienceSignal(): AbortSignal | undefined;
