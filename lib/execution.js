@@ -264,7 +264,7 @@ class Execution {
     const { gates, telemetry } = /** @type {import('./segment.js').Segment} */ (this.segment);
     const { name, refuse, isLimiter, onRejected } = gates[index];
     const { pipelineName } = telemetry;
-    const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.ceil(retryAfterMs);
+    const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.max(Math.ceil(retryAfterMs), 1);
     const refusal = { reason, active, queued, retryAfter, pipelineName, strategyName: name };
     const error = /** @type {Function} */ (refuse)(refusal);
     if (!isLimiter) {

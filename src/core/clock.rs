@@ -20,6 +20,18 @@ impl Nanos {
         Self((ms * NANOS_PER_MS) as u64)
     }
 
+    /// The point `nanos` nanoseconds after the origin.
+    #[must_use]
+    pub const fn new(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds from the origin to this point.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
     /// Milliseconds from the origin to this point.
     #[must_use]
     #[expect(

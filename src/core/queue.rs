@@ -93,6 +93,12 @@ impl WaiterQueue {
         rank
     }
 
+    /// The waiter whose turn it is.
+    #[must_use]
+    pub fn first(&self) -> Option<Key> {
+        self.waiters.first_key_value().map(|(_, ticket)| *ticket)
+    }
+
     /// Takes out the waiter whose turn it is.
     pub fn pop(&mut self) -> Option<Key> {
         let (rank, ticket) = self.waiters.pop_first()?;

@@ -6,23 +6,20 @@
 
 mod fixed_window;
 mod keys;
-mod nanos;
 mod schedule;
 mod sliding_window;
 mod spread;
 mod token_bucket;
-mod waiters;
 
 use std::collections::BTreeMap;
 
 use crate::core::clock::Nanos;
-use crate::core::queue::Rank;
+use crate::core::queue::{Priority, Rank, WaiterQueue};
 use crate::core::slab::Key;
 use fixed_window::FixedWindow;
 use keys::Keys;
 use sliding_window::SlidingWindow;
 use token_bucket::TokenBucket;
-use waiters::Waiters;
 
 const MOST_KEYS: usize = (1 << 26) - 1;
 
@@ -95,7 +92,7 @@ pub struct RateLimiter {
     table: Table,
     window: u64,
     /// The waiters of each key, by its slot.
-    waiters: BTreeMap<u32, Waiters>,
+    waiters: BTreeMap<u32, WaiterQueue>,
     queued: usize,
     queue_limit: usize,
 }
@@ -108,7 +105,7 @@ impl RateLimiter {
     #[must_use]
     pub fn new(rule: Rule, permits: u32, window_ms: f64, max_keys: usize, queue_limit: usize) -> Self {
         let (permits, max_keys) = (permits.max(1), max_keys.clamp(1, MOST_KEYS));
-        let window = nanos::to_u64(Nanos::from_ms(window_ms)).max(1);
+        let window = Nanos::from_ms(window_ms).get().max(1);
         let table = match rule {
             Rule::FixedWindow => Table::FixedWindow(Keys::new(FixedWindow::new(permits, window), max_keys)),
             Rule::SlidingWindow => Table::SlidingWindow(Keys::new(SlidingWindow::new(permits, window), max_keys)),
@@ -140,22 +137,22 @@ impl RateLimiter {
     /// How many permits `key` could take now.
     #[must_use]
     pub fn available(&self, key: u64, now: Nanos) -> u32 {
-        let (due, pinned) = with!(&self.table, keys => keys.available(key, nanos::to_u64(now)));
-        let waiting = pinned.and_then(|slot| self.waiters.get(&slot)).map_or(0, Waiters::len);
+        let (due, pinned) = with!(&self.table, keys => keys.available(key, now.get()));
+        let waiting = pinned.and_then(|slot| self.waiters.get(&slot)).map_or(0, WaiterQueue::len);
         due.saturating_sub(u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 
     /// When all permits of `key` are back, if nobody takes one before.
     #[must_use]
     pub fn reset_at(&self, key: u64, now: Nanos) -> Nanos {
-        nanos::from_u64(with!(&self.table, keys => keys.reset_at(key, nanos::to_u64(now))))
+        Nanos::new(with!(&self.table, keys => keys.reset_at(key, now.get())))
     }
 
     /// Asks for a permit of `key`, a number that is spread evenly, such as a hash.
     ///
     /// Waiters that are due have to be let in first: a newcomer queues behind them.
     pub fn acquire(&mut self, key: u64, ticket: Key, now: Nanos) -> Turn {
-        let now = nanos::to_u64(now);
+        let now = now.get();
         let room = with!(&mut self.table, keys => {
             match keys.enter(key, now) {
                 Some(slot) if !keys.is_pinned(slot) && keys.take(slot, now) => return Turn::Granted,
@@ -163,16 +160,14 @@ impl RateLimiter {
             }
         });
         let Some((slot, due)) = room else {
-            return Turn::Refused { retry_at: nanos::from_u64(now.saturating_add(self.window)) };
+            return Turn::Refused { retry_at: Nanos::new(now.saturating_add(self.window)) };
         };
-        let due = nanos::from_u64(due);
+        let due = Nanos::new(due);
         let (rank, due) = match self.waiters.get_mut(&slot) {
-            Some(waiters) if waiters.len() < self.queue_limit => (waiters.push(ticket), None),
+            Some(waiters) if waiters.len() < self.queue_limit => (waiters.push(Priority::DEFAULT, ticket), None),
             None if self.queue_limit > 0 => {
-                let (waiters, rank) = Waiters::new(ticket);
-                self.waiters.insert(slot, waiters);
                 with!(&mut self.table, keys => keys.pin(slot));
-                (rank, Some(due))
+                (self.waiters.entry(slot).or_default().push(Priority::DEFAULT, ticket), Some(due))
             }
             _ => return Turn::Refused { retry_at: due },
         };
@@ -183,44 +178,41 @@ impl RateLimiter {
     /// The waiter of the key at `slot` whose turn is next, and when its permit is due.
     #[must_use]
     pub fn head(&self, slot: u32, now: Nanos) -> Option<(Key, Nanos)> {
-        let head = self.waiters.get(&slot)?.head();
-        let due = with!(&self.table, keys => keys.due(slot, nanos::to_u64(now)));
-        Some((head, nanos::from_u64(due)))
+        let head = self.waiters.get(&slot)?.first()?;
+        let due = with!(&self.table, keys => keys.due(slot, now.get()));
+        Some((head, Nanos::new(due)))
     }
 
     /// Hands a permit of the key at `slot`, if one is due, to the waiter whose turn it is.
     pub fn next_waiter(&mut self, slot: u32, now: Nanos) -> Option<Key> {
         let waiters = self.waiters.get_mut(&slot)?;
-        if !with!(&mut self.table, keys => keys.take(slot, nanos::to_u64(now))) {
+        if !with!(&mut self.table, keys => keys.take(slot, now.get())) {
             return None;
         }
-        let ticket = waiters.head();
-        let remain = waiters.advance();
-        self.left(slot, remain);
-        Some(ticket)
+        let ticket = waiters.pop();
+        self.left(slot);
+        ticket
     }
 
     /// Takes a waiter out of its queue.
     pub fn abandon(&mut self, place: Place) {
-        if let Some(waiters) = self.waiters.get_mut(&place.slot) {
-            let remain = waiters.remove(place.rank);
-            self.left(place.slot, remain);
+        if self.waiters.get_mut(&place.slot).and_then(|waiters| waiters.remove(place.rank)).is_some() {
+            self.left(place.slot);
         }
     }
 
     /// Takes any waiter out of its queue, those of one key in order of turn.
     pub fn evict_waiter(&mut self) -> Option<Key> {
         let (&slot, waiters) = self.waiters.iter_mut().next()?;
-        let ticket = waiters.head();
-        let remain = waiters.advance();
-        self.left(slot, remain);
-        Some(ticket)
+        let ticket = waiters.pop();
+        self.left(slot);
+        ticket
     }
 
     /// One waiter of the key at `slot` has left; with the last one the queue goes, and the pin.
-    fn left(&mut self, slot: u32, remain: bool) {
+    fn left(&mut self, slot: u32) {
         self.queued -= 1;
-        if !remain {
+        if self.waiters.get(&slot).is_some_and(WaiterQueue::is_empty) {
             self.waiters.remove(&slot);
             with!(&mut self.table, keys => keys.unpin(slot));
         }
