@@ -202,7 +202,11 @@ class ResiliencePipeline {
    * @returns {Promise<AnyOutcome>}
    */
   async #combine(combinator, index, context, callback, stream) {
-    const next = (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback, stream);
+    const next = (/** @type {ResilienceContext} */ own) => {
+      // Without one, nothing could cancel what it starts.
+      if (!(own instanceof ResilienceContext)) throw typeError('the argument of next', 'a context', own);
+      return this.#run(index + 1, own, callback, stream);
+    };
     try {
       const outcome = this.#ambient
         ? await storage.run(context, () => combinator.execute(next, context))

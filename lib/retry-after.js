@@ -12,7 +12,7 @@ const HTTP_DATE = /^[A-Z][a-z]+, \d\d(?: [A-Z][a-z]{2} \d{4}|-[A-Z][a-z]{2}-\d\d
  * Retry-After header of its own or of its `response`.
  *
  * @param {import('./outcome.js').AnyOutcome} outcome
- * @returns {number | undefined} Milliseconds, at least 0 and possibly Infinity.
+ * @returns {number | undefined} Milliseconds: possibly Infinity, and below 0 for a date in the past.
  */
 function retryAfterOf(outcome) {
   try {
@@ -47,7 +47,7 @@ function parse(value) {
   if (typeof text !== 'string') return undefined;
   if (SECONDS.test(text)) return Math.floor(Number(text)) * 1000;
   const date = HTTP_DATE.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(date) ? undefined : Math.max(date - Date.now(), 0);
+  return Number.isNaN(date) ? undefined : date - Date.now();
 }
 
 module.exports = { retryAfterOf };

@@ -9,7 +9,7 @@ const { retryStrategy } = require('./strategies/retry.js');
 const { timeoutStrategy } = require('./strategies/timeout.js');
 const { isTransient } = require('./transient.js');
 
-/** The strategies from the outermost to the innermost, each with what takes its options. */
+/** The options of the strategies, from the outermost to the innermost. */
 const DEFAULTS = {
   concurrencyLimiter: { permitLimit: 1000, queueLimit: 0 },
   totalTimeout: { timeout: 30_000, name: 'TotalTimeout' },
@@ -47,8 +47,7 @@ function standardPipeline(options = {}) {
     'circuitBreaker',
     'attemptTimeout',
   ]);
-  const { name, context, telemetry } = read;
-  const { concurrencyLimiter: permits } = read;
+  const { name, context, telemetry, concurrencyLimiter: permits } = read;
   const limiter = merge(
     'addConcurrencyLimiter',
     DEFAULTS.concurrencyLimiter,

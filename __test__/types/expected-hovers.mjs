@@ -1,12 +1,15 @@
 // What the documentation shows over the code of each seed file.
 
-const TYPE_PARAMETERS = 'The type parameters track which errors the pipeline can raise, for '
+const BUILDER_DOCS = 'Polly-style builder with a shortcut for every strategy: addRetry(), addTimeout(), '
+  + 'addCircuitBreaker(), … Convenient, but it bundles every strategy. For the smallest browser bundle use '
+  + 'PipelineBuilder with retryStrategy(), timeoutStrategy(), … instead; the two are interchangeable.  '
+  + 'The type parameters track which errors the pipeline can raise, for '
   + 'pipeline.settle() + Outcome.match().';
 const BUILDER = ['ResiliencePipelineBuilder',
-  'class ResiliencePipelineBuilder<T = any, E = never, C extends string = never>', TYPE_PARAMETERS];
+  'class ResiliencePipelineBuilder<T = any, E = never, C extends string = never>', BUILDER_DOCS];
 const newBuilder = (T) => ['ResiliencePipelineBuilder',
   `new ResiliencePipelineBuilder<${T}, never, never>(options?: ResiliencePipelineBuilderOptions): `
-  + `ResiliencePipelineBuilder<${T}, never, never>`, TYPE_PARAMETERS];
+  + `ResiliencePipelineBuilder<${T}, never, never>`, BUILDER_DOCS];
 const NAME = ['name', 'ResiliencePipelineBuilderOptions.name?: string | undefined',
   'Labels telemetry events.'];
 
@@ -51,7 +54,7 @@ const execute = (pipeline, result) => ['execute',
   + `options?: ExecuteOptions): Promise<${result}>`,
   'Runs the callback through the pipeline; throws the final error.'];
 const SIGNAL = ['signal', 'signal: AbortSignal',
-  'Aborted when the caller cancels, or when a strategy (timeout'];
+  'Aborted when the caller cancels, or when a strategy (timeout, hedging) gives up on this execution.'];
 
 const VEGAS = ['vegas', 'function vegas(options?: VegasOptions): LimitAlgorithm',
   'TCP Vegas applied to concurrency. The fastest latency seen is the no-queue latency; with limit '
@@ -162,6 +165,11 @@ export const expected = {
     ['inventory', 'const inventory: ResiliencePipeline<number, TimeoutRejectedError>'],
     newBuilder('number'),
     NAME,
+    ['addRetry', 'ResiliencePipelineBuilder<number, never, never>.addRetry(options?: RetryOptions<number>): '
+      + 'ResiliencePipelineBuilder<number, never, never>'],
+    ['maxRetryAttempts', 'RetryOptions<number>.maxRetryAttempts?: number | undefined',
+      'Retries in addition to the original call. Default 3. Infinity retries until aborted.'],
+    ['delay', 'RetryOptions<number>.delay?: Duration | undefined', 'Base delay. Default 2000 ms.'],
     addTimeout('number, never, never'),
     ['build', 'ResiliencePipelineBuilder<number, TimeoutRejectedError, never>.build(): '
       + 'ResiliencePipeline<number, TimeoutRejectedError>'],

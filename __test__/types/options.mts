@@ -12,6 +12,12 @@ import {
   type Duration,
   type FallbackStrategy,
   type LimitSample,
+  type OnCircuitClosedArgs,
+  type OnCircuitHalfOpenedArgs,
+  type OnCircuitOpenedArgs,
+  type OnHedgingArgs,
+  type OnRetryArgs,
+  type Outcome,
   type OutcomeArgs,
   type ResilienceStrategyView,
   type TimeoutOptions,
@@ -75,6 +81,8 @@ builder().addConcurrencyLimiter({ permitLimit: 1, priority: () => 'high' });
 // Adaptive concurrency limiter
 const adaptive: AdaptiveConcurrencyLimiterOptions<Response> = {
   algorithm: { onSample: ({ limit }) => limit },
+  priority: ({ operationKey }) => (operationKey === 'checkout' ? 0 : 5),
+  overflow: 'drop-lowest-priority',
   shouldDrop: (args) => defaultShouldDrop(args) || (args.outcome.ok && args.outcome.result.status === 503),
 };
 const minimum: number | undefined = adaptive.minLimit;
@@ -86,6 +94,10 @@ new ResiliencePipelineBuilder<Response>().addAdaptiveConcurrencyLimiter({
 builder().addAdaptiveConcurrencyLimiter().addAdaptiveConcurrencyLimiter(undefined);
 // @ts-expect-error unknown algorithm
 builder().addAdaptiveConcurrencyLimiter({ algorithm: 'reno' });
+// @ts-expect-error unknown policy
+builder().addAdaptiveConcurrencyLimiter({ overflow: 'drop-newest' });
+// @ts-expect-error a priority is a number
+builder().addAdaptiveConcurrencyLimiter({ priority: () => 'high' });
 // @ts-expect-error no onSample
 builder().addAdaptiveConcurrencyLimiter({ algorithm: {} });
 // @ts-expect-error misspelled
@@ -115,6 +127,20 @@ new ResiliencePipelineBuilder({
     if (event.name === 'OnTimeout') equal<typeof event.args.timeout, number>(true);
     if (event.name === 'OnLimitChanged') equal<typeof event.args.sample, LimitSample>(true);
     if (event.name === 'OnFallback') equal<typeof event.args, OutcomeArgs<unknown>>(true);
+    if (event.name === 'OnRetry') equal<typeof event.args, OnRetryArgs<unknown>>(true);
+    if (event.name === 'OnHedging') equal<typeof event.args, OnHedgingArgs>(true);
+    if (event.name === 'OnCircuitOpened') equal<typeof event.args, OnCircuitOpenedArgs<unknown>>(true);
+    if (event.name === 'OnCircuitHalfOpened') equal<typeof event.args, OnCircuitHalfOpenedArgs>(true);
+    if (event.name === 'OnCircuitClosed') equal<typeof event.args, OnCircuitClosedArgs<unknown>>(true);
+    if (event.name === 'ExecutionAttempt') {
+      equal<typeof event.args.outcome, Outcome<unknown>>(true);
+      equal<typeof event.args.handled, boolean>(true);
+      equal<typeof event.args.attemptNumber | typeof event.args.duration, number>(true);
+    }
+    if (event.name === 'OnRateLimiterRejected') {
+      equal<typeof event.args.reason, 'full' | 'queue-timeout' | 'dropped' | 'disposed'>(true);
+      equal<typeof event.args.retryAfter, number | undefined>(true);
+    }
     // @ts-expect-error no such event
     if (event.name === 'OnRetired') return;
     // @ts-expect-error not every event has it

@@ -1,9 +1,12 @@
 import {
   Outcome,
   ResiliencePipelineBuilder,
+  type BrokenCircuitError,
   type BulkheadRejectedError,
+  type IsolatedCircuitError,
   type OutcomeArgs,
   type PipelineDisposedError,
+  type RateLimiterRejectedError,
   type TimeoutRejectedError,
 } from '@ylcnfrht/resilience';
 import { equal } from './equal.mjs';
@@ -50,6 +53,9 @@ outcome.match({
   BULKHEAD_FULL: () => {},
   TIMEOUT: () => {},
   PIPELINE_DISPOSED: (error) => equal<typeof error, PipelineDisposedError>(true),
+  RATE_LIMITED: (error) => equal<typeof error, RateLimiterRejectedError>(true),
+  CIRCUIT_OPEN: (error) => equal<typeof error, BrokenCircuitError>(true),
+  CIRCUIT_ISOLATED: (error) => equal<typeof error, IsolatedCircuitError>(true),
   error: () => {},
 });
 

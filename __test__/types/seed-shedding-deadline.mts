@@ -3,6 +3,7 @@ import { getResilienceSignal, ResiliencePipelineBuilder } from '@ylcnfrht/resili
 declare function queryInventory(sku: string, signal: AbortSignal): Promise<number>;
 
 const inventory = new ResiliencePipelineBuilder<number>({ name: 'inventory' })
+  .addRetry({ maxRetryAttempts: 3, delay: '200ms' })
   .addTimeout('2s')
   .build();
 

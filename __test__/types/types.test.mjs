@@ -34,8 +34,20 @@ for (const [config, roots] of [
   ['tsconfig.json', sources(/\.[cm]ts$/)],
   ['tsconfig.bundler.json', sources(/\.mts$/)],
   ['tsconfig.dom.json', sources(/\.[cm]ts$/)],
-  ['tsconfig.self-reference.json',
-    ['commonjs.cts', 'http-plain.mts', 'options.mts', 'outcome.mts', 'seed-shedding-express.mts']],
+  ['tsconfig.self-reference.json', [
+    'circuit-breaker.mts',
+    'commonjs.cts',
+    'custom-strategy.mts',
+    'hedging.mts',
+    'http-plain.mts',
+    'options.mts',
+    'outcome.mts',
+    'pipeline-builder.mts',
+    'rate-limiter.mts',
+    'retry.mts',
+    'seed-shedding-express.mts',
+    'standard-pipeline.mts',
+  ]],
 ]) {
   test(`${config}: the type tests compile`, () => {
     const compiled = compile(config);

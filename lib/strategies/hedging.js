@@ -92,8 +92,13 @@ class Race {
     if (!this.#isOver) this.#finish(new OutcomeFailure(reason));
   }
 
-  /** Further in are executions of their own to hear of a first byte. */
+  /** Further in are executions of their own to hear of a first byte, */
   mark() {}
+
+  /** and to have deadlines. */
+  remaining() {
+    return Infinity;
+  }
 
   /** Gives an attempt a context of its own, which can be aborted. */
   #enter() {
@@ -218,11 +223,10 @@ class Race {
       const args = { context, attemptNumber, duration, handled, outcome };
       const severity = handled ? 'warning' : 'information';
       this.#scope.telemetry.emit('ExecutionAttempt', this.#settings.name, context, args, severity);
-      if (this.#isOver) return;
     }
     this.#leave(own);
     if (!handled) this.#finish(outcome);
-    else if (!this.#hedge() && this.#running.size === 0 && !this.#isOver) this.#finish(outcome);
+    else if (!this.#hedge() && this.#running.size === 0) this.#finish(outcome);
   }
 
   /**

@@ -113,6 +113,8 @@ class Retry {
         onRetry !== undefined || telemetry.hears('ExecutionAttempt') || telemetry.hears('OnRetry');
       const started = timed ? now() : 0;
       const outcome = await next(context);
+      // The caller has its answer: what comes after is nobody's.
+      if (ResilienceContext.isAborted(context)) return outcome;
       const duration = timed ? now() - started : 0;
       const verdict = this.#handles(outcome, context, attemptNumber);
       const handled = typeof verdict === 'boolean' ? verdict : await verdict;
@@ -159,7 +161,6 @@ class Retry {
    */
   #handles(outcome, context, attemptNumber) {
     const { name, shouldHandle } = this.#settings;
-    if (ResilienceContext.isAborted(context)) return false;
     if (shouldHandle === undefined) return !outcome.ok;
     return isHandled(this.#telemetry, name, shouldHandle, { outcome, context, attemptNumber });
   }
