@@ -84,7 +84,9 @@ forEachAdapter((adapter) => {
       ['/unknown', 404, []],
       ['/status/413', 413, []],
       ['/status/503', 503, [true]],
-      ['/later/502', 502, [true]],
+      ['/status/500', 500, []],
+      ['/later/502', 502, []],
+      ['/later/504', 504, [true]],
       ['/slow', 504, [true]],
       ['/later/200', 200, [false]],
     ]) {

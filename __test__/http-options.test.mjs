@@ -8,8 +8,8 @@ test('options that make no sense are errors', () => {
   const concurrency = { permitLimit: 1 };
   const wrong = [
     [undefined, TypeError, /the options of resilienceMiddleware must be an object/],
-    [{}, TypeError, /needs timeout, concurrency or pipeline/],
-    [{ name: 'inbound' }, TypeError, /needs timeout, concurrency or pipeline/],
+    [{}, TypeError, /needs timeout, concurrency, rateLimit/],
+    [{ name: 'inbound' }, TypeError, /needs timeout, concurrency, rateLimit/],
     [{ pipeline, timeout: '5s' }, TypeError, /not both/],
     [{ pipeline, concurrency }, TypeError, /not both/],
     [{ pipeline, name: 'inbound' }, TypeError, /not both/],

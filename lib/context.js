@@ -21,7 +21,12 @@ const storage = new AsyncLocalStorage();
  */
 const INBOUND = Symbol('@ylcnfrht/resilience.inbound');
 
-/** @typedef {{ cancel(reason: unknown): void, mark(): void }} Cancellable */
+/**
+ * @typedef {object} Cancellable
+ * @property {(reason: unknown) => void} cancel
+ * @property {() => void} mark The first byte of an answer has left.
+ * @property {() => number} remaining Milliseconds until its first deadline, Infinity for none.
+ */
 
 class ResilienceContext {
   /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
@@ -89,6 +94,17 @@ class ResilienceContext {
 
   get operationKey() {
     return this.#operationKey;
+  }
+
+  /** Milliseconds until the first deadline of this and all enclosing executions. */
+  get remaining() {
+    let remaining = Infinity;
+    /** @type {ResilienceContext | undefined} */
+    let own = this;
+    for (; own !== undefined; own = own.#parent) {
+      if (own.#execution !== undefined) remaining = Math.min(remaining, own.#execution.remaining());
+    }
+    return remaining === Infinity ? undefined : remaining;
   }
 
   /** Whether it was aborted, without making a signal. @param {ResilienceContext} context */

@@ -60,8 +60,13 @@ class Delay {
     this.#disarm();
   }
 
-  /** A pause has no first byte. */
+  /** A pause has no first byte, */
   mark() {}
+
+  /** and is no deadline. */
+  remaining() {
+    return Infinity;
+  }
 
   end() {
     const wake = this.#wake;

@@ -325,6 +325,14 @@ class Execution {
     afterCall();
   }
 
+  /** Milliseconds until its first deadline, Infinity for none. */
+  remaining() {
+    if (this.state === SETTLED || this.ticket === 0) return Infinity;
+    setClock();
+    const remaining = hot.remaining(this.ticket);
+    return report(remaining) ? Infinity : remaining;
+  }
+
   /**
    * The caller or an enclosing execution gave up. That of a timeout is a sign of overload, any other is none.
    *

@@ -111,6 +111,7 @@ const thread = guard(() => new binding.Thread(channel));
  *   drain(): number,
  *   sleep(delayMs: number): number,
  *   wake(sleep: number): number,
+ *   remaining(ticket: number): number,
  *   dispose(segment: number): number,
  *   remove(segment: number): number,
  *   fault(): string,
@@ -124,6 +125,7 @@ const thread = guard(() => new binding.Thread(channel));
  *   close(segment: number, gate: number): number,
  *   restore(segment: number, gate: number, circuit: number, breakMs: number): number,
  *   available(segment: number, gate: number, key: number): number,
+ *   reset(segment: number, gate: number, key: number): number,
  *   keys(segment: number, gate: number): number,
  *   evictions(segment: number, gate: number): number,
  * }}

@@ -4,6 +4,8 @@ const { isExecutionRejected } = require('./errors.js');
 
 /** Deep enough for any real chain of causes, and an end for one that bites its tail. */
 const MAX_CAUSES = 10;
+/** An error's own word on whether it is a sign of overload. */
+const OVERLOAD = Symbol('overload');
 const TRANSIENT_CODE = /^(?:ECONN|UND_ERR_)|^(?:EPIPE|ETIMEDOUT|EAI_AGAIN)$/;
 
 /**
@@ -18,6 +20,7 @@ function defaultShouldDrop({ outcome }) {
   /** @type {any} */
   let error = outcome.error;
   for (let depth = 0; depth < MAX_CAUSES && typeof error === 'object' && error !== null; depth++) {
+    if (typeof error[OVERLOAD] === 'boolean') return error[OVERLOAD];
     if (isExecutionRejected(error) || error.name === 'TimeoutError') return true;
     if (error.name === 'AbortError') return false;
     const status = error.status ?? error.statusCode;
@@ -28,4 +31,4 @@ function defaultShouldDrop({ outcome }) {
   return false;
 }
 
-module.exports = { defaultShouldDrop };
+module.exports = { OVERLOAD, defaultShouldDrop };

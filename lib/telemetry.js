@@ -151,4 +151,4 @@ function asError(error) {
   }
 }
 
-module.exports = { Telemetry, warn };
+module.exports = { Telemetry, call, warn };

@@ -19,6 +19,11 @@ export interface ResilienceContext {
   readonly properties: Map<string, unknown>;
   /** `ExecuteOptions.operationKey`, or `undefined`. */
   readonly operationKey: string | undefined;
+  /**
+   * Milliseconds until the first deadline of this and all enclosing executions; `undefined` if there is none.
+   * Ask it for the timeout of a call that takes no signal.
+   */
+  readonly remaining: number | undefined;
 }
 
 /** Options of one execution. */

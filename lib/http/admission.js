@@ -1,103 +1,161 @@
 'use strict';
 
-// What all adapters share: options, the inbound pipeline, and the way of a request through it. Knows Node's
-// request and response, and no framework.
+// What all adapters share: the way of a request into its pipeline. Knows Node's request and response, and no
+// framework.
 
-const { ResiliencePipelineBuilder } = require('../builder.js');
 const { getResilienceContext } = require('../context.js');
-const { name: readName, readOptions, typeError } = require('../options.js');
-const { ResiliencePipeline, measures, prepare, repeats } = require('../pipeline.js');
-const { InboundRequest } = require('./inbound-request.js');
-const { respond } = require('./respond.js');
+const { measures, prepare } = require('../pipeline.js');
+const { QUOTA } = require('../strategies/rate-limiter.js');
+const { call, warn } = require('../telemetry.js');
+const { DrainTime } = require('./drain-time.js');
+const { readInbound } = require('./inbound-options.js');
+const { InboundRequest, requestIn } = require('./inbound-request.js');
 
 /** The `context.properties` key of the framework's request object. */
 const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
 
-const OPTIONS = /** @type {const} */ (['timeout', 'concurrency', 'pipeline', 'name']);
+/**
+ * A request and its response, as an adapter hands them over.
+ *
+ * @typedef {object} Exchange
+ * @property {import('node:http').IncomingMessage} req
+ * @property {import('node:http').ServerResponse} res
+ * @property {any} subject The framework's own request object.
+ * @property {() => unknown} handle Starts the handler. A promise that it returns tells of a failure which no
+ *   framework has caught.
+ * @property {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
+ * @property {() => void} [answered] The response is ours from now on: the framework has to keep off it.
+ */
 
 class Admission {
   /** Late writes that were swallowed. */
   swallowed = 0;
+  drainTime = new DrainTime();
+  #settings;
 
   /**
-   * @param {string} where What takes the options.
+   * @param {import('./inbound-options.js').Framework} framework
    * @param {unknown} options
    */
-  constructor(where, options) {
-    const { pipeline, guardsBody } = readPipeline(where, options);
+  constructor(framework, options) {
+    this.#settings = readInbound(framework, options, (context) =>
+      requestIn(context.properties.get(HTTP_REQUEST), this),
+    );
+    const { pipeline, guardsBody } = this.#settings;
     this.pipeline = pipeline;
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
     /** Whether a gate learns from latency. */
     this.measures = measures(pipeline);
+    this.problemDetails = this.#settings.problemDetails;
+    this.headers = this.#settings.headers;
+    this.capacity = this.#settings.capacity;
+    /** Whether it tells clients what they have left. */
+    this.hasQuota = this.#settings.quota !== undefined && this.headers !== false;
   }
 
   /**
    * Takes a request through the pipeline.
    *
-   * @param {import('node:http').IncomingMessage} req
-   * @param {import('node:http').ServerResponse} res
-   * @param {object} subject The framework's own request object.
-   * @param {() => void} handle Starts the handler.
-   * @param {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
+   * @param {Exchange} exchange
    */
-  admit(req, res, subject, handle, fail) {
-    const request = new InboundRequest(this, req, res, subject, handle, fail);
+  admit(exchange) {
+    const { subject } = exchange;
+    if (this.#isSkipped(exchange)) return;
+    const request = new InboundRequest(this, exchange);
     let execution;
     try {
       const inherited = getResilienceContext()?.properties.get(HTTP_REQUEST) === subject;
       const properties = inherited ? undefined : new Map([[HTTP_REQUEST, subject]]);
       execution = prepare(this.pipeline, (context) => request.start(context), { properties }, request);
     } catch (error) {
-      respond(res, error);
+      request.refuse(error);
       return;
     }
     request.run(execution);
   }
 
+  /** @param {Exchange} exchange */
+  #isSkipped({ subject, handle, fail }) {
+    const { skip } = this.#settings;
+    if (skip === undefined) return false;
+    let skipped;
+    try {
+      skipped = skip(subject);
+    } catch (error) {
+      fail(error);
+      return true;
+    }
+    if (skipped) handle();
+    return skipped;
+  }
+
+  /**
+   * Whether an answer of the handler's is a sign of overload.
+   *
+   * @param {any} request
+   * @param {number} statusCode
+   */
+  isDrop(request, statusCode) {
+    const { shouldDrop } = this.#settings;
+    if (shouldDrop === undefined) return statusCode === 503 || statusCode === 504;
+    try {
+      return shouldDrop({ request, statusCode });
+    } catch (error) {
+      warn(error);
+      return false;
+    }
+  }
+
+  /**
+   * What a request's client has left.
+   *
+   * @param {string | number | undefined} rateKey
+   * @param {number} [retryAfterMs] Of a request that was refused.
+   * @returns {import('./quota-headers.js').Quota | undefined}
+   */
+  quotaOf(rateKey, retryAfterMs) {
+    const { quota } = this.#settings;
+    if (quota === undefined) return undefined;
+    const { name, limiter } = quota;
+    const { remaining, resetMs, windowMs } = limiter[QUOTA](rateKey);
+    return {
+      name,
+      limit: limiter.permitLimit,
+      windowS: Math.ceil(windowMs / 1000),
+      remaining,
+      resetS: Math.ceil((retryAfterMs ?? resetMs) / 1000),
+    };
+  }
+
+  /**
+   * Tells the user of a request that was answered in its handler's place.
+   *
+   * @param {any} request
+   * @param {unknown} error
+   */
+  tellRejected(request, error) {
+    const { onRejected } = this.#settings;
+    if (onRejected !== undefined) call(onRejected, { request, error }, warn);
+  }
+
+  /**
+   * Gives what the user gets what he reads and ends it by.
+   *
+   * @template {object} T
+   * @param {T} target
+   */
+  expose(target) {
+    return Object.defineProperties(target, {
+      pipeline: { value: this.pipeline, enumerable: true },
+      swallowed: { get: () => this.swallowed, enumerable: true },
+      dispose: { value: () => this.dispose() },
+    });
+  }
+
   dispose() {
     this.pipeline.dispose();
   }
-}
-
-/**
- * @param {string} where
- * @param {unknown} options
- */
-function readPipeline(where, options) {
-  const { timeout, concurrency, pipeline, name } = readOptions(where, options, OPTIONS);
-  if (pipeline !== undefined) {
-    if (timeout !== undefined || concurrency !== undefined || name !== undefined) {
-      throw new TypeError(`${where} takes either pipeline or timeout, concurrency and name, not both`);
-    }
-    if (!(pipeline instanceof ResiliencePipeline)) {
-      throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
-    }
-    if (repeats(pipeline)) {
-      throw new TypeError('pipeline must be one without retry and hedging: a request is handled once');
-    }
-    return { pipeline, guardsBody: false };
-  }
-  if (timeout === undefined && concurrency === undefined) {
-    throw new TypeError(`${where} needs timeout, concurrency or pipeline: without one it protects nothing`);
-  }
-  const builder = new ResiliencePipelineBuilder({ name: readName('name', name, 'http') });
-  if (concurrency !== undefined) {
-    builder.addConcurrencyLimiter(
-      readOptions('concurrency', concurrency, ['permitLimit', 'queueLimit', 'queueTimeout']),
-    );
-  }
-  const { duration, body } = readTimeout(timeout);
-  if (duration !== undefined) builder.addTimeout({ timeout: duration });
-  return { pipeline: builder.build(), guardsBody: body };
-}
-
-/** @param {unknown} timeout */
-function readTimeout(timeout) {
-  if (typeof timeout !== 'object') return { duration: timeout, body: false };
-  const { timeout: duration, body = false } = readOptions('timeout', timeout, ['timeout', 'body']);
-  if (typeof body !== 'boolean') throw typeError('body', 'a boolean', body);
-  return { duration: duration ?? NaN, body };
 }
 
 module.exports = { Admission, HTTP_REQUEST };

@@ -4,23 +4,23 @@
 
 const { Admission } = require('./admission.js');
 
-/**
- * @param {unknown} options
- */
+const EXPRESS = {
+  where: 'resilienceMiddleware',
+  // Express respects `trust proxy`; Connect and plain Node.js have no `ip`.
+  addressOf: (/** @type {any} */ req) => req.ip ?? req.socket.remoteAddress,
+};
+
+/** @param {unknown} options `InboundOptions`. */
 function resilienceMiddleware(options) {
-  const admission = new Admission('resilienceMiddleware', options);
+  const admission = new Admission(EXPRESS, options);
   const middleware = (
     /** @type {import('node:http').IncomingMessage} */ req,
     /** @type {import('node:http').ServerResponse} */ res,
     /** @type {(error?: unknown) => void} */ next,
   ) => {
-    admission.admit(req, res, req, next, next);
+    admission.admit({ req, res, subject: req, handle: () => void next(), fail: next });
   };
-  return Object.defineProperties(middleware, {
-    pipeline: { value: admission.pipeline, enumerable: true },
-    swallowed: { get: () => admission.swallowed, enumerable: true },
-    dispose: { value: () => admission.dispose() },
-  });
+  return admission.expose(middleware);
 }
 
 module.exports = { resilienceMiddleware };

@@ -7,7 +7,9 @@
 
 const { INBOUND, ResilienceContext, storage } = require('../context.js');
 const { isExecutionRejected } = require('../errors.js');
+const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
+const { setQuotaHeaders } = require('./quota-headers.js');
 const { respond } = require('./respond.js');
 const { seal } = require('./seal.js');
 
@@ -30,21 +32,21 @@ class InboundRequest {
 
   /**
    * @param {import('./admission.js').Admission} admission
-   * @param {import('node:http').IncomingMessage} req
-   * @param {import('node:http').ServerResponse} res
-   * @param {object} subject The framework's own request object.
-   * @param {() => void} handle Starts the handler.
-   * @param {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
+   * @param {import('./admission.js').Exchange} exchange
    */
-  constructor(admission, req, res, subject, handle, fail) {
+  constructor(admission, exchange) {
+    const { req, res, subject } = exchange;
     this.admission = admission;
+    this.exchange = exchange;
     this.req = req;
     this.res = res;
     // A pipeline of streams that ends with an error takes the request's socket away.
     this.#socket = req.socket;
-    this.subject = /** @type {any} */ (subject);
-    this.handle = handle;
-    this.fail = fail;
+    this.subject = subject;
+    /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
+    this.rateKey = null;
+    /** What its client has left. @type {import('./quota-headers.js').Quota | undefined} */
+    this.quota = undefined;
     /** The one inside this one, of the same response. @type {InboundRequest | undefined} */
     this.inner = undefined;
     /** The context that events carry, in an ambient pipeline. @type {ResilienceContext | undefined} */
@@ -55,6 +57,7 @@ class InboundRequest {
   run(execution) {
     const { res } = this;
     this.#root = execution.context;
+    this.#link();
     if (res.writableEnded) {
       // Answered before it got here: its handler may run, but there is no response to hold a permit for.
       this.#over = true;
@@ -77,10 +80,12 @@ class InboundRequest {
     ResilienceContext.onAbort(context, this);
     if (storage.getStore() === context) this.carried = context;
     if (this.admission.measures) this.#observeFirstByte();
-    this.handle();
+    if (this.admission.hasQuota) this.#tellQuota(undefined);
+    const handled = /** @type {any} */ (this.exchange.handle());
     if (this.#over) return this.#result();
     return new Promise((resolve) => {
       this.#end = resolve;
+      if (typeof handled?.then === 'function') handled.then(undefined, (/** @type {unknown} */ error) => resolve(Promise.reject(error)));
     });
   }
 
@@ -89,6 +94,7 @@ class InboundRequest {
     if (this.#over) return;
     this.#over = true;
     unwatch(this.#socket, this);
+    if (this.context !== undefined) this.admission.drainTime.ended();
     if (this.res.writableEnded && this.context !== undefined) this.#end?.(this.#result());
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
   }
@@ -96,7 +102,22 @@ class InboundRequest {
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
   #result() {
     const { statusCode } = this.res;
-    return statusCode < 400 ? undefined : Promise.reject(new ResponseError(statusCode));
+    if (statusCode < 400) return undefined;
+    return Promise.reject(new ResponseError(statusCode, this.admission.isDrop(this.subject, statusCode)));
+  }
+
+  /** Hangs it below the request's outermost one: each middleware makes one. */
+  #link() {
+    const req = /** @type {any} */ (this.req);
+    /** @type {InboundRequest | undefined} */
+    let last = req[INBOUND];
+    if (last === undefined) {
+      req[INBOUND] = this;
+      if (this.subject !== req) this.subject[INBOUND] = this;
+      return;
+    }
+    while (last.inner !== undefined) last = last.inner;
+    last.inner = this;
   }
 
   /**
@@ -109,16 +130,7 @@ class InboundRequest {
   #observe() {
     const { res } = this;
     const req = /** @type {any} */ (this.req);
-    /** @type {InboundRequest | undefined} */
-    const outer = req[INBOUND];
-    if (outer !== undefined) {
-      let last = outer;
-      while (last.inner !== undefined) last = last.inner;
-      last.inner = this;
-      return;
-    }
-    req[INBOUND] = this;
-    if (this.subject !== req) this.subject[INBOUND] = this;
+    if (req[INBOUND] !== this) return;
     const { emit } = res;
     res.emit = (/** @type {any[]} */ ...args) => {
       if (END_EVENTS.has(args[0])) this.#tellEnd(args[0] === 'prefinish');
@@ -219,7 +231,7 @@ class InboundRequest {
     if (error === undefined || isExecutionRejected(error)) {
       this.#answer(error);
     } else if (this.context === undefined) {
-      this.fail(error);
+      this.exchange.fail(error);
     } else {
       // No framework has caught what the handler threw, and the client is not told.
       warn(error);
@@ -227,16 +239,43 @@ class InboundRequest {
     }
   }
 
+  /** There is no execution of it. @param {unknown} error */
+  refuse(error) {
+    this.#answer(error);
+  }
+
+  /**
+   * Tells the client what it has left, by this middleware and by those before.
+   *
+   * @param {any} error Of a request that is refused.
+   */
+  #tellQuota(error) {
+    const { admission, rateKey } = this;
+    const isFull = error?.code === 'BULKHEAD_FULL';
+    if (rateKey !== null && admission.hasQuota) {
+      this.quota = admission.quotaOf(rateKey, error?.code === 'RATE_LIMITED' ? error.retryAfter : undefined);
+    }
+    const quotas = [];
+    /** @type {InboundRequest | undefined} */
+    let each = /** @type {any} */ (this.req)[INBOUND];
+    for (; each !== undefined; each = each.inner) if (each.quota !== undefined) quotas.push(each.quota);
+    const capacities = isFull && admission.capacity !== undefined ? [admission.capacity] : [];
+    setQuotaHeaders(this.res, admission.headers, quotas, capacities);
+  }
+
   /** Answers in the handler's place. */
   #answer(/** @type {unknown} */ error) {
-    const { admission, res } = this;
+    const { admission, exchange, res, subject } = this;
     this.#answered = true;
+    exchange.answered?.();
+    if (isExecutionRejected(error)) admission.tellRejected(subject, error);
     if (res.writableEnded) {
       if (admission.guardsBody) res.destroy();
       return;
     }
     const begun = res.headersSent;
-    respond(res, error);
+    if (!begun) this.#tellQuota(error);
+    respond(res, error, admission);
     if (begun || this.context === undefined) return;
     const cutOff = () => {
       seal(res, () => {
@@ -276,13 +315,30 @@ function unwatch(socket, request) {
 
 /** An answer with an error status. */
 class ResponseError extends Error {
-  /** @param {number} statusCode */
-  constructor(statusCode) {
+  /**
+   * @param {number} statusCode
+   * @param {boolean} isDrop Whether it is a sign of overload.
+   */
+  constructor(statusCode, isDrop) {
     super(`the handler answered ${statusCode}`);
     this.statusCode = statusCode;
+    Object.defineProperty(this, OVERLOAD, { value: isDrop });
   }
+}
+
+/**
+ * The one that a middleware has made of a request.
+ *
+ * @param {any} subject
+ * @param {import('./admission.js').Admission} admission
+ * @returns {InboundRequest}
+ */
+function requestIn(subject, admission) {
+  let each = subject[INBOUND];
+  while (each.admission !== admission) each = each.inner;
+  return each;
 }
 
 const disconnected = () => new DOMException('the client disconnected', 'AbortError');
 
-module.exports = { InboundRequest };
+module.exports = { InboundRequest, requestIn };

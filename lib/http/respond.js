@@ -5,9 +5,7 @@
 const { STATUS_CODES } = require('node:http');
 
 const { isExecutionRejected } = require('../errors.js');
-
-/** A shed client may come back after 1 to this many seconds: those shed together shall not return together. */
-const MAX_RETRY_AFTER_S = 3;
+const { spread } = require('./drain-time.js');
 
 /**
  * What a client is told, by error code and reason: nothing about the inside of the service.
@@ -15,13 +13,20 @@ const MAX_RETRY_AFTER_S = 3;
  * @type {Record<string, string>}
  */
 const MESSAGES = {
-  full: 'The service is at capacity and its queue is full.',
-  'queue-timeout': 'The service is at capacity: the request reached the queue-timeout.',
-  dropped: 'The service is at capacity: the request was dropped from the queue.',
-  disposed: 'The service is shutting down: the request was disposed of.',
+  'BULKHEAD_FULL full': 'The service is at capacity and its queue is full.',
+  'BULKHEAD_FULL queue-timeout': 'The service is at capacity: the request reached the queue-timeout.',
+  'BULKHEAD_FULL dropped': 'The service is at capacity: the request was dropped from the queue.',
+  'BULKHEAD_FULL disposed': 'The service is shutting down: the request was disposed of.',
+  'RATE_LIMITED full': 'The client has used up its quota.',
+  'RATE_LIMITED disposed': 'The service is shutting down: the request was disposed of.',
+  CIRCUIT_OPEN: 'The service is unavailable for a while.',
+  CIRCUIT_ISOLATED: 'The service is unavailable.',
   PIPELINE_DISPOSED: 'The service is shutting down.',
   TIMEOUT: 'The request was not completed in time.',
 };
+
+/** The problem types that the drafts of "RateLimit header fields for HTTP" register. */
+const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#';
 
 /** What a handler may have said about the body that it did not get to send. */
 const BODY_HEADERS = [
@@ -36,20 +41,23 @@ const BODY_HEADERS = [
   'Transfer-Encoding',
 ];
 
+/** @typedef {import('./admission.js').Admission} Admission */
+
 /**
  * Answers a request whose execution was rejected or failed. A response that has begun can only be cut off.
  *
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
+ * @param {Admission} admission
  */
-function respond(res, error) {
+function respond(res, error, admission) {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
     res.destroy();
     return;
   }
   try {
-    write(res, error);
+    write(res, error, admission);
   } catch (failure) {
     // A middleware has patched the response with something that throws: the client must not wait for ever.
     res.destroy(/** @type {Error} */ (failure));
@@ -59,28 +67,69 @@ function respond(res, error) {
 /**
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
+ * @param {Admission} admission
  */
-function write(res, error) {
-  const { statusCode, code, reason } = describe(error);
-  const message = MESSAGES[reason ?? code] ?? STATUS_CODES[statusCode] ?? 'Error';
-  const body = JSON.stringify({ statusCode, error: code, message });
+function write(res, error, admission) {
+  const refusal = describe(error);
+  const { statusCode, code, reason } = refusal;
+  const message =
+    MESSAGES[reason === undefined ? code : `${code} ${reason}`] ?? STATUS_CODES[statusCode] ?? 'Error';
+  const body = JSON.stringify(
+    admission.problemDetails ? problem(refusal, message, admission) : { statusCode, error: code, message },
+  );
+  const type = admission.problemDetails ? 'application/problem+json' : 'application/json; charset=utf-8';
   for (const name of BODY_HEADERS) res.removeHeader(name);
   if (Object.hasOwn(res, 'statusMessage')) res.statusMessage = '';
   res.statusCode = statusCode;
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Type', type);
   res.setHeader('Content-Length', Buffer.byteLength(body));
   res.setHeader('Cache-Control', 'no-store');
-  if (statusCode === 503) res.setHeader('Retry-After', 1 + Math.floor(Math.random() * MAX_RETRY_AFTER_S));
+  const retryAfter = retryAfterOf(refusal, admission);
+  if (retryAfter !== undefined) res.setHeader('Retry-After', retryAfter);
   res.end(body);
 }
 
 /**
  * @param {any} error
- * @returns {{ statusCode: number, code: string, reason?: string }}
+ * @returns {{ statusCode: number, code: string, reason?: string, retryAfter?: number, queued?: number }}
  */
 function describe(error) {
   if (isExecutionRejected(error)) return error;
   return { statusCode: 500, code: 'INTERNAL_SERVER_ERROR' };
+}
+
+/**
+ * In how many seconds another try makes sense. A quota belongs to one client, which is told its exact time;
+ * the others come back together unless they are spread.
+ *
+ * @param {ReturnType<typeof describe>} refusal
+ * @param {Admission} admission
+ */
+function retryAfterOf({ statusCode, code, reason, retryAfter, queued }, { drainTime }) {
+  if (statusCode === 429) return Math.max(Math.ceil((retryAfter ?? 0) / 1000), 1);
+  if (statusCode !== 503) return undefined;
+  if (code === 'BULKHEAD_FULL' && reason !== 'disposed') return spread(drainTime.seconds(queued ?? 0));
+  return spread((retryAfter ?? 0) / 1000);
+}
+
+/**
+ * The answer as RFC 9457 has it.
+ *
+ * @param {ReturnType<typeof describe>} refusal
+ * @param {string} detail
+ * @param {Admission} admission
+ */
+function problem({ statusCode: status, code }, detail, { pipeline }) {
+  if (status === 429) {
+    const title = 'Request cannot be satisfied as assigned quota has been exceeded';
+    const type = `${PROBLEM_TYPES}quota-exceeded`;
+    return { type, title, status, detail, code, 'violated-policies': [pipeline.name] };
+  }
+  if (status === 503) {
+    const title = 'Request cannot be satisfied due to temporary server capacity constraints';
+    return { type: `${PROBLEM_TYPES}temporary-reduced-capacity`, title, status, detail, code };
+  }
+  return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code };
 }
 
 module.exports = { respond };

@@ -135,13 +135,8 @@ function makeGate(settings) {
         throw new TypeError('stateProvider is attached to another circuit breaker already');
       }
       if (manualControl === undefined) return;
-      // Without a grip of the pipeline: a control of many must not keep them all alive.
       const { segment, gate, owner } = place;
-      const { telemetry } = owner;
-      controlBy(manualControl, owner, {
-        isolate: () => moveByHand('isolate', segment, gate, telemetry, settings),
-        close: () => moveByHand('close', segment, gate, telemetry, settings),
-      });
+      controlBy(manualControl, owner, handleOf(segment, gate, owner.telemetry, settings));
     },
     view: {
       name,
@@ -252,6 +247,22 @@ class LiveCircuit {
     check(hot[what](segment, gate, first, second));
     afterCall();
   }
+}
+
+/**
+ * What a control has of a breaker. Made in a scope that does not see `place`, through which closures would hold
+ * the pipeline: a control of many must not keep them all alive.
+ *
+ * @param {number} segment
+ * @param {number} gate
+ * @param {import('../telemetry.js').Telemetry} telemetry
+ * @param {ReturnType<typeof readSettings>} settings
+ */
+function handleOf(segment, gate, telemetry, settings) {
+  return {
+    isolate: () => moveByHand('isolate', segment, gate, telemetry, settings),
+    close: () => moveByHand('close', segment, gate, telemetry, settings),
+  };
 }
 
 /**

@@ -25,6 +25,8 @@ const ALGORITHMS = /** @type {const} */ (['fixed-window', 'sliding-window', 'tok
 const DEFAULT_MAX_KEYS = 100_000;
 const MAX_KEYS = 2 ** 26 - 1;
 const KEY = 'a string, a number or undefined';
+/** Of a limiter's view: what is left for a key, for those who tell it to a client. */
+const QUOTA = Symbol('quota');
 
 /**
  * Caps how many executions start in a span of time, for each key.
@@ -50,7 +52,7 @@ function rateLimiterStrategy(options) {
     gate: () => {
       /** @type {import('../segment.js').GatePlace | undefined} */
       let place;
-      const ask = (/** @type {'available' | 'keys' | 'evictions' | 'queued'} */ what, permitKey = 0) => {
+      const ask = (/** @type {'available' | 'reset' | 'keys' | 'evictions' | 'queued'} */ what, permitKey = 0) => {
         if (place === undefined) return what === 'available' ? permitLimit : 0;
         setClock();
         const answer = hot[what](place.segment, place.gate, permitKey);
@@ -82,6 +84,11 @@ function rateLimiterStrategy(options) {
           },
           /** @param {unknown} of */
           availableFor: (of) => ask('available', numberOf(of, 'the key')),
+          /** @param {unknown} of */
+          [QUOTA]: (of) => {
+            const permitKey = numberOf(of, 'the key');
+            return { remaining: ask('available', permitKey), resetMs: ask('reset', permitKey), windowMs };
+          },
           get queued() {
             return ask('queued');
           },
@@ -108,4 +115,4 @@ function numberOf(key, option) {
   throw typeError(option, KEY, immediate('key', KEY, key));
 }
 
-module.exports = { rateLimiterStrategy };
+module.exports = { QUOTA, rateLimiterStrategy };

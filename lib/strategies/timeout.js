@@ -20,7 +20,8 @@ function timeoutStrategy(options) {
   callback('timeoutGenerator', timeoutGenerator);
   const strategyName = readName('name', name, 'Timeout');
   const timeoutMs = timeoutGenerator === undefined ? positiveDuration('timeout', timeout) : Infinity;
-  const check = (/** @type {unknown} */ value) => anyDuration('the result of timeoutGenerator', value);
+  const check = (/** @type {unknown} */ value) =>
+    value === Infinity ? Infinity : anyDuration('the result of timeoutGenerator', value);
   const generate = (/** @type {any} */ context) => {
     const value = timeoutGenerator({ context });
     // Not `Promise.resolve`: it hands a promise back whose own `then` is anybody's.

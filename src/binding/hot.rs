@@ -24,6 +24,7 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
     add(env, &mut hot, handle, "drain", |_, _| Ok(0.0))?;
     add(env, &mut hot, handle, "sleep", sleep)?;
+    add(env, &mut hot, handle, "remaining", remaining)?;
     gates::add_all(env, &mut hot, handle)?;
     add_final(env, &mut hot, handle, "exit", exit)?;
     add_final(env, &mut hot, handle, "expire", expire)?;
@@ -125,6 +126,11 @@ fn enter(state: &mut State, context: &FunctionCallContext) -> Answer {
 fn exit(state: &mut State, context: &FunctionCallContext) -> Answer {
     let moved = state.engine.exit(key(context, 0)?, Outcomes(number(context, 1)? as u32))?;
     Ok(f64::from(u8::from(moved)))
+}
+
+/// `remaining(ticket)`: milliseconds until the execution's first deadline, infinite for none.
+fn remaining(state: &mut State, context: &FunctionCallContext) -> Answer {
+    Ok(state.engine.remaining_ms(key(context, 0)?)?.unwrap_or(f64::INFINITY))
 }
 
 /// `sleep(delayMs)`: the key of a sleep.

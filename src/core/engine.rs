@@ -120,6 +120,17 @@ impl Engine {
         Ok(())
     }
 
+    /// Milliseconds until the first deadline of an execution passes; `None` if none is armed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::StaleTicket`] if it has ended.
+    pub fn remaining_ms(&self, ticket: Key) -> Result<Option<f64>, Error> {
+        let Ledger { now, tickets, .. } = &self.ledger;
+        let due = tickets.get(ticket).ok_or(Error::StaleTicket)?.next_due();
+        Ok(due.map(|due| due.ms_since(*now)))
+    }
+
     /// Takes the answer of an algorithm outside the core to an [`Effect::Sampled`], and gives the exact limit
     /// that comes of it.
     ///

@@ -155,8 +155,9 @@ impl Segment {
         let now = ledger.now;
         match &mut self.gates[index] {
             Gate::Deadline(deadline) => {
-                let alarm = Alarm::Deadline { ticket: key, gate: index };
-                Step::Passed(Hold::Deadline(ledger.arm(parameter.unwrap_or(deadline.timeout_ms), alarm)))
+                let timeout_ms = parameter.unwrap_or(deadline.timeout_ms);
+                let timer = ledger.arm(timeout_ms, Alarm::Deadline { ticket: key, gate: index });
+                Step::Passed(Hold::Deadline { timer, due: now.plus_ms(timeout_ms) })
             }
             Gate::CircuitBreaker(breaker) => match breaker.enter(now) {
                 Passage::Open { epoch, half_opened } => {
@@ -243,7 +244,7 @@ impl Segment {
                     }));
                     moved |= change.is_some();
                 }
-                Hold::Deadline(timer) => ledger.disarm(timer),
+                Hold::Deadline { timer, .. } => ledger.disarm(timer),
                 Hold::Nothing => {}
             }
         }

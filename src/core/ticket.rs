@@ -19,8 +19,13 @@ pub enum Hold {
         /// How often the limiter had cut its limit by then.
         cuts: u32,
     },
-    /// An armed deadline; `None` if there is none to watch or it was disarmed.
-    Deadline(Option<Timer>),
+    /// A deadline.
+    Deadline {
+        /// Its timer; `None` if there is nothing to watch or it was disarmed.
+        timer: Option<Timer>,
+        /// When it passes.
+        due: Nanos,
+    },
     /// A passage of a circuit breaker.
     Circuit {
         /// Since when.
@@ -70,7 +75,7 @@ impl Ticket {
     /// A ticket before the first gate.
     #[must_use]
     pub const fn new(segment: Key) -> Self {
-        Self { segment, passed: 0, holds: [Hold::Deadline(None); MAX_GATES], wait: None, first_byte: None }
+        Self { segment, passed: 0, holds: [Hold::Nothing; MAX_GATES], wait: None, first_byte: None }
     }
 
     /// Notes that the next gate is passed.
@@ -79,10 +84,20 @@ impl Ticket {
         self.passed += 1;
     }
 
+    /// When the first of its armed deadlines passes.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Nanos> {
+        let dues = self.holds[..self.passed].iter().filter_map(|hold| match hold {
+            Hold::Deadline { timer: Some(_), due } => Some(*due),
+            _ => None,
+        });
+        dues.min()
+    }
+
     /// Takes the armed deadlines out.
     pub fn take_deadlines(&mut self) -> impl Iterator<Item = Timer> + '_ {
         self.holds[..self.passed].iter_mut().filter_map(|hold| match hold {
-            Hold::Deadline(timer) => timer.take(),
+            Hold::Deadline { timer, .. } => timer.take(),
             _ => None,
         })
     }

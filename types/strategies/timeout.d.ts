@@ -16,8 +16,8 @@ export interface TimeoutOptions {
   timeout?: Duration | undefined;
   /**
    * Computes the time until the deadline for each execution. 0 or less: nothing is left, and the execution
-   * rejects at once. A generator that throws, or returns no duration, makes the execution fail with that
-   * error.
+   * rejects at once. Infinity: there is no deadline. A generator that throws, or returns no duration, makes the
+   * execution fail with that error.
    */
   timeoutGenerator?: ((args: { readonly context: ResilienceContext }) => MaybePromise<Duration>) | undefined;
   /**

@@ -17,6 +17,7 @@ pub fn add_all(env: &Env, hot: &mut Object, handle: &Handle) -> Result<()> {
     add(env, hot, handle, "close", close)?;
     add(env, hot, handle, "restore", restore)?;
     add(env, hot, handle, "available", available)?;
+    add(env, hot, handle, "reset", reset)?;
     add(env, hot, handle, "keys", keys)?;
     add(env, hot, handle, "evictions", evictions)
 }
@@ -79,6 +80,15 @@ fn available(state: &mut State, context: &FunctionCallContext) -> Answer {
     let rate_key = number(context, 2)? as u64;
     let limiter = state.engine.rate_limiter(key(context, 0)?, index(context, 1)?)?;
     Ok(f64::from(limiter.available(rate_key, now)))
+}
+
+/// `reset(segment, gate, key)`: milliseconds until a rate limiter has all permits for a key again.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an integer below 2^53, by contract")]
+fn reset(state: &mut State, context: &FunctionCallContext) -> Answer {
+    let now = state.engine.now();
+    let rate_key = number(context, 2)? as u64;
+    let limiter = state.engine.rate_limiter(key(context, 0)?, index(context, 1)?)?;
+    Ok(limiter.reset_at(rate_key, now).ms_since(now))
 }
 
 /// `keys(segment, gate)`: how many keys a rate limiter keeps.

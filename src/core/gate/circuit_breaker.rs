@@ -4,16 +4,17 @@
 //! | --------- | ---------------------------- | --------------------------------------------- | ----------------- |
 //! | closed    | all                          | a trigger is met                              | open              |
 //! | open      | none                         | the break has passed, and an execution comes  | half-open         |
-//! | half-open | `half_open_probes` a round   | that many have succeeded                      | closed            |
+//! | half-open | a round of probes            | `half_open_probes` of them have succeeded     | closed            |
 //! |           |                              | one has failed, or was slow                   | open              |
 //! | isolated  | none                         | it is closed by hand                          | closed            |
 //!
 //! Any state leaves to isolated, and to closed, by hand.
 //!
 //! Every change of state, and every round of probes, begins an *epoch*. An execution carries the epoch in which
-//! it was let in, and says nothing about a state that began later. A probe that was cancelled, or failed in a
-//! way that the breaker does not watch for, gives its place back to its round; when probes hang for as long as a
-//! break, a next round begins. So the breaker can always probe.
+//! it was let in, and says nothing about a state that began later. Of a round of probes as many run at once as
+//! successes are still wanted. A probe that was cancelled, or failed in a way that the breaker does not watch
+//! for, gives its place back to its round; when probes hang for as long as a break, a next round begins. So the
+//! breaker can always probe.
 //!
 //! M. T. Nygard, "Release It!", 2007, introduced the pattern.
 
@@ -68,10 +69,10 @@ enum State {
     HalfOpen {
         /// The epoch in which it began.
         first_epoch: u64,
-        /// Probes that may still be let in.
-        free: u32,
         /// Successes that are still wanted.
         wanted: u32,
+        /// Probes of the present round that have not ended.
+        running: u32,
         /// When the next round begins, should this one hang.
         next_round: Nanos,
     },
@@ -164,7 +165,7 @@ impl CircuitBreaker {
     #[must_use]
     pub fn break_remaining_ms(&self, now: Nanos) -> f64 {
         match self.state {
-            State::Open { until, .. } => until.ms_since(now),
+            State::Open { since, until } => until.ms_since(since.max(now)),
             _ => 0.0,
         }
     }
@@ -176,33 +177,34 @@ impl CircuitBreaker {
             State::Closed => return Passage::Open { epoch: self.epoch, half_opened },
             State::Isolated => return Passage::Isolated,
             State::Open { since, .. } => {
+                let retry_after_ms = self.break_remaining_ms(now);
                 if now < since {
                     // The clock went back: nobody is locked out for longer than a break.
-                    self.state = State::Open { since: now, until: now.plus_ms(self.break_ms) };
+                    self.state = State::Open { since: now, until: now.plus_ms(retry_after_ms) };
                 }
-                let retry_after_ms = self.break_remaining_ms(now);
                 if retry_after_ms > 0.0 {
                     return Passage::Broken { retry_after_ms };
                 }
                 half_opened = true;
                 self.epoch += 1;
-                let probes = self.settings.half_open_probes;
-                self.state =
-                    State::HalfOpen { first_epoch: self.epoch, free: probes, wanted: probes, next_round: now };
+                let wanted = self.settings.half_open_probes;
+                self.state = State::HalfOpen { first_epoch: self.epoch, wanted, running: 0, next_round: now };
             }
             State::HalfOpen { .. } => {}
         }
-        let State::HalfOpen { free, wanted, next_round, .. } = &mut self.state else { return Passage::Isolated };
+        let State::HalfOpen { wanted, running, next_round, .. } = &mut self.state else {
+            return Passage::Isolated;
+        };
         let longest = now.plus_ms(self.break_ms);
         *next_round = longest.min(*next_round);
-        if *free == 0 {
+        if *running >= *wanted {
             if now < *next_round {
                 return Passage::Broken { retry_after_ms: next_round.ms_since(now) };
             }
             self.epoch += 1;
-            *free = *wanted;
+            *running = 0;
         }
-        *free -= 1;
+        *running += 1;
         *next_round = longest;
         Passage::Open { epoch: self.epoch, half_opened }
     }
@@ -219,23 +221,18 @@ impl CircuitBreaker {
             State::Closed if epoch == self.epoch && outcome != Outcome::NoSample => {
                 self.count(now, outcome == Outcome::Drop, slow)
             }
-            State::HalfOpen { first_epoch, free, wanted, .. } if epoch >= *first_epoch => match outcome {
-                Outcome::Drop => Some(self.reopen(now)),
-                Outcome::Success | Outcome::Unhandled if slow => Some(self.reopen(now)),
-                Outcome::NoSample | Outcome::Unhandled => {
-                    *free = (*free + u32::from(epoch == self.epoch)).min(*wanted);
-                    None
-                }
-                Outcome::Success => {
-                    *wanted -= 1;
-                    *free = (*free).min(*wanted);
-                    if *wanted > 0 {
-                        return None;
+            State::HalfOpen { first_epoch, wanted, running, .. } if epoch >= *first_epoch => {
+                *running -= u32::from(epoch == self.epoch);
+                match outcome {
+                    Outcome::Drop => Some(self.reopen(now)),
+                    Outcome::Success | Outcome::Unhandled if slow => Some(self.reopen(now)),
+                    Outcome::Success => {
+                        *wanted -= 1;
+                        (*wanted == 0 && self.close()).then_some(Change::Closed)
                     }
-                    self.close();
-                    Some(Change::Closed)
+                    Outcome::NoSample | Outcome::Unhandled => None,
                 }
-            },
+            }
             _ => None,
         }
     }

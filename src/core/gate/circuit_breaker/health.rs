@@ -19,10 +19,16 @@ pub struct Counts {
 }
 
 impl Counts {
-    const fn add(&mut self, failed: bool, slow: bool) {
-        self.calls = self.calls.saturating_add(1);
-        self.failures = self.failures.saturating_add(failed as u32);
-        self.slow = self.slow.saturating_add(slow as u32);
+    const fn one(failed: bool, slow: bool) -> Self {
+        Self { calls: 1, failures: failed as u32, slow: slow as u32 }
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            failures: self.failures.saturating_add(other.failures),
+            slow: self.slow.saturating_add(other.slow),
+        }
     }
 
     /// The share of the calls that failed; zero of none.
@@ -60,25 +66,27 @@ impl Health {
 
     /// Counts a call that ended at `now`, and gives the counts with it.
     pub fn record(&mut self, now: Nanos, failed: bool, slow: bool) -> Counts {
+        if self.buckets.back().is_some_and(|(begin, _)| *begin > now) {
+            self.pull_back(now);
+        }
         while self.buckets.front().is_some_and(|(begin, _)| now.ms_since(*begin) >= self.duration_ms) {
             self.buckets.pop_front();
         }
-        let width_ms = self.duration_ms / BUCKETS;
+        let (call, width_ms) = (Counts::one(failed, slow), self.duration_ms / BUCKETS);
         match self.buckets.back_mut() {
-            Some((begin, counts)) if now.ms_since(*begin) < width_ms => counts.add(failed, slow),
-            _ => {
-                let mut counts = Counts::default();
-                counts.add(failed, slow);
-                self.buckets.push_back((now, counts));
-            }
+            Some((begin, counts)) if now.ms_since(*begin) < width_ms => *counts = counts.plus(call),
+            _ => self.buckets.push_back((now, call)),
         }
-        let mut sum = Counts::default();
-        for (_, counts) in &self.buckets {
-            sum.calls = sum.calls.saturating_add(counts.calls);
-            sum.failures = sum.failures.saturating_add(counts.failures);
-            sum.slow = sum.slow.saturating_add(counts.slow);
-        }
-        sum
+        self.buckets.iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(*counts))
+    }
+
+    /// Makes one bucket of now of all that lie in the future: the clock went back, and nothing may count until
+    /// it gets there again.
+    #[cold]
+    fn pull_back(&mut self, now: Nanos) {
+        let past = self.buckets.partition_point(|(begin, _)| *begin <= now);
+        let future = self.buckets.drain(past..).fold(Counts::default(), |sum, (_, counts)| sum.plus(counts));
+        self.buckets.push_back((now, future));
     }
 
     /// Forgets every call.
@@ -118,9 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_keeps_the_counts() {
+    fn a_clock_that_goes_back_keeps_the_counts_for_one_more_duration() {
         let mut health = Health::new(1000.0);
-        health.record(Nanos::from_ms(5000.0), true, false);
-        assert_eq!(health.record(Nanos::from_ms(10.0), true, false).failures, 2);
+        for ms in [0.0, 5000.0, 5500.0] {
+            health.record(Nanos::from_ms(ms), true, false);
+        }
+        assert_eq!(health.record(Nanos::from_ms(10.0), true, false).failures, 3);
+        assert_eq!(health.record(Nanos::from_ms(1009.0), true, false).failures, 4);
+        assert_eq!(health.record(Nanos::from_ms(1010.0), true, false).failures, 2);
     }
 }

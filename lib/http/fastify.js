@@ -1,0 +1,48 @@
+'use strict';
+
+// Fastify 5 and 4: a plugin, whose hook stands before every route of the instance that it is registered on.
+
+const { Admission } = require('./admission.js');
+
+const FASTIFY = {
+  where: 'fastifyResilience',
+  // Fastify respects `trustProxy`.
+  addressOf: (/** @type {any} */ request) => request.ip,
+};
+
+/**
+ * @param {any} fastify
+ * @param {unknown} options `InboundOptions`.
+ * @param {(error?: Error) => void} done
+ */
+function fastifyResilience(fastify, options, done) {
+  const admission = new Admission(FASTIFY, options);
+  fastify.addHook('onRequest', (/** @type {any} */ request, /** @type {any} */ reply, /** @type {any} */ next) => {
+    admission.admit({
+      req: request.raw,
+      res: reply.raw,
+      subject: request,
+      handle: () => void next(),
+      fail: next,
+      answered: () => reply.hijack(),
+    });
+  });
+  // While the server still answers: those that wait are told.
+  fastify.addHook('preClose', (/** @type {() => void} */ closed) => {
+    admission.dispose();
+    closed();
+  });
+  // An instance may have several; the first one is found on it.
+  if (!fastify.hasDecorator('resilience')) fastify.decorate('resilience', admission.expose({}));
+  done();
+}
+
+// What the package fastify-plugin sets: the hook belongs to the instance that registers the plugin, and not to
+// one below it.
+Object.assign(fastifyResilience, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: '@ylcnfrht/resilience',
+  [Symbol.for('plugin-meta')]: { name: '@ylcnfrht/resilience', fastify: '>=4' },
+});
+
+module.exports = { fastifyResilience };

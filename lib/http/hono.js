@@ -1,0 +1,37 @@
+'use strict';
+
+// Hono 4 and 3 on @hono/node-server, which gives the request and response of Node.js as bindings.
+
+const { typeError } = require('../options.js');
+const { Admission } = require('./admission.js');
+
+const HONO = {
+  where: 'honoResilience',
+  addressOf: (/** @type {any} */ c) => c.env.incoming.socket.remoteAddress,
+};
+/** By which @hono/node-server knows a response that is none of its business. */
+const ALREADY_SENT = { 'x-hono-already-sent': 'true' };
+
+/** @param {unknown} options `InboundOptions`. */
+function honoResilience(options) {
+  const admission = new Admission(HONO, options);
+  const middleware = (/** @type {any} */ c, /** @type {() => Promise<void>} */ next) =>
+    new Promise((resolve, reject) => {
+      const { incoming: req, outgoing: res } = c.env ?? {};
+      if (req === undefined || res === undefined) {
+        throw typeError('c.env of honoResilience', 'what @hono/node-server makes it: { incoming, outgoing }', c.env);
+      }
+      admission.admit({
+        req,
+        res,
+        subject: c,
+        handle: () => void next().then(() => resolve(undefined), reject),
+        fail: reject,
+        // With the status, which middlewares further out may log.
+        answered: () => resolve(new Response(null, { status: res.statusCode, headers: ALREADY_SENT })),
+      });
+    });
+  return admission.expose(middleware);
+}
+
+module.exports = { honoResilience };

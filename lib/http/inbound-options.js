@@ -1,0 +1,174 @@
+'use strict';
+
+// The options that all adapters take, and the pipeline that comes of them.
+
+const { ResiliencePipelineBuilder } = require('../builder.js');
+const { callback, immediate, name: readName, oneOf, readOptions, typeError } = require('../options.js');
+const { ResiliencePipeline, repeats } = require('../pipeline.js');
+const { addressKey } = require('./client-address.js');
+const { FORMS } = require('./quota-headers.js');
+
+const OPTIONS = /** @type {const} */ ([
+  'timeout',
+  'concurrency',
+  'rateLimit',
+  'deadlineHeader',
+  'name',
+  'pipeline',
+  'skip',
+  'onRejected',
+  'shouldDrop',
+  'problemDetails',
+  'headers',
+]);
+/** What makes a pipeline: each is an error beside one that was built by hand. */
+const PARTS = /** @type {const} */ (['timeout', 'concurrency', 'rateLimit', 'deadlineHeader', 'name']);
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** @typedef {import('../context.js').ResilienceContext} ResilienceContext */
+/** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
+
+/**
+ * What an adapter knows of its framework.
+ *
+ * @typedef {object} Framework
+ * @property {string} where What takes the options.
+ * @property {(subject: any) => string | undefined} addressOf The client's address.
+ */
+
+/**
+ * @param {Framework} framework
+ * @param {unknown} options
+ * @param {(context: ResilienceContext) => InboundRequest} requestOf
+ */
+function readInbound(framework, options, requestOf) {
+  const { where } = framework;
+  const read = readOptions(where, options, OPTIONS);
+  const { problemDetails = false, headers } = read;
+  if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
+  return {
+    ...(read.pipeline === undefined ? build(framework, read, requestOf) : byHand(where, read)),
+    skip: decider('skip', read.skip),
+    onRejected: callback('onRejected', read.onRejected),
+    shouldDrop: decider('shouldDrop', read.shouldDrop),
+    problemDetails,
+    headers: headers === undefined || headers === false ? headers : oneOf('headers', headers, FORMS),
+  };
+}
+
+/** @typedef {Partial<Record<(typeof OPTIONS)[number], any>>} Read */
+
+/**
+ * A function that has to answer at once.
+ *
+ * @param {string} option
+ * @param {unknown} value
+ * @returns {((argument: any) => boolean) | undefined}
+ */
+function decider(option, value) {
+  const decide = callback(option, value);
+  return decide && ((argument) => Boolean(immediate(option, 'a boolean', decide(argument))));
+}
+
+/**
+ * @param {string} where
+ * @param {Read} read
+ */
+function byHand(where, { pipeline, ...read }) {
+  const part = PARTS.find((name) => read[name] !== undefined);
+  if (part !== undefined) {
+    throw new TypeError(`${where} takes either pipeline or ${part}, not both: ${part} belongs into the pipeline`);
+  }
+  if (!(pipeline instanceof ResiliencePipeline)) throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
+  if (repeats(pipeline)) {
+    throw new TypeError('pipeline must be one without retry and hedging: a request is handled once');
+  }
+  return { pipeline, guardsBody: false, quota: undefined, capacity: undefined };
+}
+
+/**
+ * @param {Framework} framework
+ * @param {Read} read
+ * @param {(context: ResilienceContext) => InboundRequest} requestOf
+ */
+function build({ where, addressOf }, read, requestOf) {
+  const { timeout, concurrency, rateLimit, deadlineHeader, name: given } = read;
+  if ([timeout, concurrency, rateLimit, deadlineHeader].every((part) => part === undefined)) {
+    throw new TypeError(
+      `${where} needs timeout, concurrency, rateLimit, deadlineHeader or pipeline: without one it protects nothing`,
+    );
+  }
+  const name = readName('name', given, 'http');
+  const builder = new ResiliencePipelineBuilder({ name });
+  if (rateLimit !== undefined) addRateLimit(builder, rateLimit, addressOf, requestOf);
+  if (deadlineHeader !== undefined) addDeadline(builder, deadlineHeader, requestOf);
+  if (concurrency !== undefined) {
+    builder.addConcurrencyLimiter(
+      readOptions('concurrency', concurrency, ['permitLimit', 'queueLimit', 'queueTimeout']),
+    );
+  }
+  const { duration, body } = readTimeout(timeout);
+  if (duration !== undefined) builder.addTimeout({ timeout: duration });
+  const pipeline = builder.build();
+  /** @type {any} */
+  const quota = pipeline.getStrategy('RateLimiter');
+  /** @type {any} */
+  const capacity = pipeline.getStrategy('ConcurrencyLimiter');
+  return {
+    pipeline,
+    guardsBody: body,
+    quota: quota && { name, limiter: quota },
+    capacity: capacity && { name, limit: /** @type {number} */ (capacity.permitLimit) },
+  };
+}
+
+/**
+ * @param {ResiliencePipelineBuilder} builder
+ * @param {unknown} rateLimit
+ * @param {(subject: any) => string | undefined} addressOf
+ * @param {(context: ResilienceContext) => InboundRequest} requestOf
+ */
+function addRateLimit(builder, rateLimit, addressOf, requestOf) {
+  const known = /** @type {const} */ (['key', 'permitLimit', 'window', 'algorithm', 'burst', 'maxKeys']);
+  const { key, ...limits } = readOptions('rateLimit', rateLimit, known);
+  const keyOf = callback('key', key) ?? ((/** @type {any} */ subject) => addressKey(addressOf(subject)));
+  builder.addRateLimiter({
+    ...limits,
+    key: (/** @type {ResilienceContext} */ context) => {
+      const request = requestOf(context);
+      request.rateKey = keyOf(request.subject);
+      return request.rateKey;
+    },
+  });
+}
+
+/**
+ * A deadline of the caller's own, in whole milliseconds from the request's arrival on, the queue included.
+ * Without a header, or with one that is no such number, there is none.
+ *
+ * @param {ResiliencePipelineBuilder} builder
+ * @param {unknown} header
+ * @param {(context: ResilienceContext) => InboundRequest} requestOf
+ */
+function addDeadline(builder, header, requestOf) {
+  const accepted = 'the name of a header';
+  if (typeof header !== 'string' || !TOKEN.test(header)) throw typeError('deadlineHeader', accepted, header);
+  const key = header.toLowerCase();
+  builder.addTimeout({
+    name: 'Deadline',
+    timeoutGenerator: (/** @type {{ context: ResilienceContext }} */ { context }) => {
+      const value = requestOf(context).req.headers[key];
+      return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : Infinity;
+    },
+  });
+}
+
+/** @param {unknown} timeout */
+function readTimeout(timeout) {
+  if (typeof timeout !== 'object') return { duration: timeout, body: false };
+  const { timeout: duration, body = false } = readOptions('timeout', timeout, ['timeout', 'body']);
+  if (typeof body !== 'boolean') throw typeError('body', 'a boolean', body);
+  return { duration: duration ?? NaN, body };
+}
+
+module.exports = { readInbound };

@@ -1,0 +1,131 @@
+import type { Duration } from '../duration.js';
+import type { ExecutionRejectedError } from '../errors.js';
+import type { ResiliencePipeline } from '../pipeline.js';
+
+/**
+ * context.properties key of the inbound request (Express req, Hono c, Fastify request, Koa ctx, Node's request),
+ * for your own partitioned limiters.
+ *
+ * @example
+ * const priority = (context: ResilienceContext) =>
+ *   (context.properties.get(HTTP_REQUEST) as Request).path.startsWith('/checkout') ? 0 : 5;
+ */
+export const HTTP_REQUEST: '@ylcnfrht/resilience.httpRequest';
+
+/** Options of the concurrency cap. */
+export interface InboundConcurrency {
+  /** Max requests running at once. An integer, 1 to 2^31-1. */
+  permitLimit: number;
+  /** Max requests waiting (FIFO) for a permit. Default 0. An integer, 0 to 2^31-1. */
+  queueLimit?: number | undefined;
+  /** Longest a queued request waits for a permit before it is answered 503. Default: no limit. > 0. */
+  queueTimeout?: Duration | undefined;
+}
+
+/** Options of the rate limit. `Request` is the framework's own request object. */
+export interface InboundRateLimit<Request = any> {
+  /** Requests that a client may start per window. An integer, 1 to 2^31-1. */
+  permitLimit: number;
+  /** The window's length. > 0. */
+  window: Duration;
+  /**
+   * By what a client is known. `undefined` is a key like any other. Default: its address as the framework has
+   * it, IPv6 by its first 64 bits. One that throws, or gives anything else, is the framework's error to handle.
+   */
+  key?: ((request: Request) => string | number | undefined) | undefined;
+  /** Default `'fixed-window'`. */
+  algorithm?: 'fixed-window' | 'sliding-window' | 'token-bucket' | undefined;
+  /** Permits of a full bucket, only with `'token-bucket'`. Default: permitLimit. An integer >= 1. */
+  burst?: number | undefined;
+  /** Clients kept in mind; past it the least recently seen is forgotten. Default 100 000. 1 to 2^26-1. */
+  maxKeys?: number | undefined;
+}
+
+/** The argument of `onRejected`. */
+export interface OnInboundRejectedArgs<Request = any> {
+  readonly request: Request;
+  /** Why: its `code`, `statusCode` and `retryAfter`. */
+  readonly error: ExecutionRejectedError;
+}
+
+/** The argument of `shouldDrop`. */
+export interface InboundResponseArgs<Request = any> {
+  readonly request: Request;
+  /** The status of the handler's answer: 400 or more. */
+  readonly statusCode: number;
+}
+
+/** Options of every adapter, whatever its pipeline. */
+export interface InboundCommonOptions<Request = any> {
+  /** Requests to leave alone, such as health checks: they run at once, outside of the pipeline. */
+  skip?: ((request: Request) => boolean) | undefined;
+  /**
+   * Called when a request is answered in the handler's place (429, 503, 504). One that throws becomes a process
+   * warning.
+   */
+  onRejected?: ((args: OnInboundRejectedArgs<Request>) => void | PromiseLike<void>) | undefined;
+  /**
+   * Which error statuses of the handler are a sign of overload to an adaptive limiter that has no `shouldDrop`
+   * of its own; the others give no sample. Default: 503 and 504.
+   */
+  shouldDrop?: ((args: InboundResponseArgs<Request>) => boolean) | undefined;
+  /** Answer with `application/problem+json` (RFC 9457). Default false. */
+  problemDetails?: boolean | undefined;
+  /**
+   * In which form clients are told their quota, by the drafts of "RateLimit header fields for HTTP". Default:
+   * both `RateLimit-Limit`, `-Remaining`, `-Reset` (draft 6) and `RateLimit`, `RateLimit-Policy` (draft 8).
+   * `'legacy'`: `X-RateLimit-*`. false: none; `Retry-After` is set in any case.
+   */
+  headers?: 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | false | undefined;
+}
+
+/**
+ * Options of an adapter that builds its own pipeline: rate limiter, the caller's deadline, concurrency limiter,
+ * timeout, then the handler. At least one of them is needed.
+ */
+export interface InboundLimits<Request = any> extends InboundCommonOptions<Request> {
+  /**
+   * Time until a request is answered 504, > 0. Default: no deadline.
+   *
+   * It guards the time to the first byte: a response that has begun goes on. With `body: true` (default
+   * false) it guards the whole response until the client has taken it, and destroys the socket at the deadline:
+   * the guard against a client that stops reading a stream.
+   */
+  timeout?: Duration | { timeout: Duration; body?: boolean | undefined } | undefined;
+  /** Requests past this cap wait, or are answered 503. Default: no cap. */
+  concurrency?: InboundConcurrency | undefined;
+  /** Requests past a client's quota are answered 429. Default: no quota. */
+  rateLimit?: InboundRateLimit<Request> | undefined;
+  /**
+   * The name of a header in which a caller gives the whole milliseconds that it will wait, such as
+   * `'x-request-timeout-ms'`. They count from the request's arrival, the queue included; past them it is answered
+   * 504. Anything but digits is ignored. Default: no such header. Only from callers that you trust.
+   */
+  deadlineHeader?: string | undefined;
+  /** Labels telemetry events, and the quota in headers. Not empty. Default 'http'. */
+  name?: string | undefined;
+  pipeline?: undefined;
+}
+
+/** Options of an adapter with a pipeline built by hand; what belongs into that is then an error. */
+export interface InboundPipeline<Request = any> extends InboundCommonOptions<Request> {
+  /** Each request is one execution of it. It must not retry nor hedge: a handler runs once. */
+  pipeline: ResiliencePipeline<any, any>;
+  timeout?: undefined;
+  concurrency?: undefined;
+  rateLimit?: undefined;
+  deadlineHeader?: undefined;
+  name?: undefined;
+}
+
+export type InboundOptions<Request = any> = InboundLimits<Request> | InboundPipeline<Request>;
+
+/** What every adapter gives its user. */
+export interface Inbound {
+  /** The pipeline that requests run in: read in flight and queued from its strategies. */
+  readonly pipeline: ResiliencePipeline<any, any>;
+  /** Writes that were ignored because they came after a 504, also those of an error handler. */
+  readonly swallowed: number;
+  /** Call it on SIGTERM: waiting and later requests are answered 503, running ones finish. */
+  dispose(): void;
+}
