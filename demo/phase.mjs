@@ -9,11 +9,11 @@ const POLL_MS = 20;
 /**
  * One phase: a server of its own, the load against it, and afterwards what the server still holds.
  * @param {string} mode
- * @param {{ rate: number, seconds: number, onProgress: (progress: object) => void }} options
+ * @param {{ framework: string, rate: number, seconds: number, onProgress: (progress: object) => void }} options
  * @returns {Promise<{ elapsedMs: number, clients: any, server: any, series: any, problems: string[] }>}
  */
-export async function runPhase(mode, { rate, seconds, onProgress }) {
-  const server = start('server.mjs', mode);
+export async function runPhase(mode, { framework, rate, seconds, onProgress }) {
+  const server = start('server.mjs', mode, framework);
   const { port } = await server.message('listening');
   const load = start('load.mjs', String(port), String(rate), String(seconds));
   await load.message('started');

@@ -1,6 +1,7 @@
 // The text of the result: a table, a plot of each phase, and what they show in words.
 import { plot } from './plot.mjs';
 import { clientTimeoutMs, fixed, overload } from './settings.mjs';
+import { align, percent, tenths, whole } from './table.mjs';
 
 /** Fits a terminal of 100 columns. */
 const WIDTH = 98;
@@ -39,10 +40,7 @@ function table(phases, { capacity, seconds }) {
     tenths(clients.p99),
     tenths(clients.shedP99),
   ]);
-  const widths = COLUMNS.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
-  const line = ([first, ...others]) =>
-    [first.padEnd(widths[0]), ...others.map((cell, i) => cell.padStart(widths[i + 1]))].join('  ');
-  return [line(COLUMNS), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
+  return align(COLUMNS, rows);
 }
 
 function plots({ mode, elapsedMs, series }) {
@@ -96,16 +94,4 @@ function wrap(text) {
 
 function lastHalf(values) {
   return values.slice(Math.floor(values.length / 2));
-}
-
-function whole(value) {
-  return Math.round(value).toLocaleString('en-US');
-}
-
-function tenths(value) {
-  return value === undefined ? '-' : value.toFixed(1);
-}
-
-function percent(share) {
-  return `${(share * 100).toFixed(1)} %`;
 }

@@ -1,21 +1,19 @@
-// The server under load, a process of its own: `node server.mjs none|fixed|adaptive`. It reports to its
-// parent over IPC.
-import express from 'express';
+// The server under load, a process of its own: `node server.mjs none|fixed|adaptive FRAMEWORK`. It reports to
+// its parent over IPC.
 import { AdaptiveLimitProvider, getResilienceSignal, ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
-import { resilienceMiddleware } from '@ylcnfrht/resilience/http';
 import { Dependency } from './dependency.mjs';
+import { frameworks } from './frameworks.mjs';
 import * as settings from './settings.mjs';
 
 const dependency = new Dependency(settings.dependency);
 const defects = [];
 
-/** What each mode puts before the routes, and where its limit, its permits in use and its queue are read. */
+/** The adapter's options in each mode, and where its limit, its permits in use and its queue are read. */
 const protections = {
-  none: () => undefined,
+  none: () => ({ options: undefined }),
   fixed: () => {
-    const middleware = resilienceMiddleware(settings.fixed);
-    const limiter = middleware.pipeline.getStrategy('ConcurrencyLimiter');
-    return { middleware, limit: () => limiter.permitLimit, limiter };
+    const limiterOf = ({ pipeline }) => pipeline.getStrategy('ConcurrencyLimiter');
+    return { options: settings.fixed, limiterOf, limitOf: (limiter) => limiter.permitLimit };
   },
   adaptive: () => {
     const limiter = new AdaptiveLimitProvider();
@@ -23,28 +21,28 @@ const protections = {
       .addAdaptiveConcurrencyLimiter({ ...settings.adaptive.limiter, limitProvider: limiter })
       .addTimeout(settings.adaptive.timeout)
       .build();
-    return { middleware: resilienceMiddleware({ pipeline }), limit: () => limiter.limit, limiter };
+    return { options: { pipeline }, limiterOf: () => limiter, limitOf: () => limiter.limit };
   },
 };
-const protection = protections[process.argv[2]]();
+const [mode, framework] = process.argv.slice(2);
+const { options, limiterOf, limitOf } = protections[mode]();
+const { server, resilience } = await frameworks[framework](options, work);
+const limiter = resilience && limiterOf(resilience);
 
-const app = express();
-app.get('/healthz', (_req, res) => res.send('ok'));
-if (protection !== undefined) app.use(protection.middleware);
-app.get('/work', async (_req, res) => {
+/** @returns {Promise<boolean>} false if nobody is there any more to be told */
+async function work() {
   const signal = getResilienceSignal();
   try {
     await dependency.call(signal);
+    return true;
   } catch (error) {
-    // Past the deadline the client has its 504; or it has left. Nobody is there to be told.
-    if (signal?.aborted) return;
+    // Past the deadline the client has its 504; or it has left.
+    if (signal?.aborted) return false;
     throw error;
   }
-  res.json({ done: true });
-});
+}
 
-const server = app.listen(0, '127.0.0.1', (error) => {
-  if (error) throw error;
+server.listen(0, '127.0.0.1', () => {
   // From here on an error that nothing catches is a finding to report; before, it ends the process.
   process.on('uncaughtException', (thrown, origin) => defects.push(`${origin}: ${thrown?.stack ?? thrown}`));
   process.on('warning', (warning) => defects.push(`warning: ${warning.message}`));
@@ -59,9 +57,8 @@ process.on('disconnect', () => process.exit());
 
 /** Without a limiter, the requests being worked on are those inside the dependency. */
 function gauge() {
-  if (protection === undefined) return { inflight: dependency.pending };
-  const { limiter, limit } = protection;
-  return { limit: limit(), inflight: limiter.inflight, queued: limiter.queued };
+  if (limiter === undefined) return { inflight: dependency.pending };
+  return { limit: limitOf(limiter), inflight: limiter.inflight, queued: limiter.queued };
 }
 
 function sendState() {
@@ -73,7 +70,7 @@ function sendState() {
 /** Leaves nothing that would keep the process alive: if it does not end now, something was forgotten. */
 function close() {
   clearInterval(reporting);
-  protection?.middleware.dispose();
+  resilience?.dispose();
   server.close();
   process.removeAllListeners('disconnect');
   process.disconnect();

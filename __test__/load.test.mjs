@@ -1,0 +1,25 @@
+// Every framework under five times the load that its dependency can serve: counts that hold on any machine. How
+// much of the capacity becomes answers in time depends on what else the machine does; npm run load shows that.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { dependency } from '../demo/settings.mjs';
+import { names } from '../demo/frameworks-under-load.mjs';
+import { runPhase } from '../demo/phase.mjs';
+
+const OVERLOAD = 5;
+const SECONDS = 3;
+const capacity = (dependency.workers * 1000) / dependency.serviceMs;
+
+for (const framework of names) {
+  test(`${framework}: ${OVERLOAD} times the capacity leaves no request unanswered and nothing behind`, async () => {
+    const { clients, problems } = await runPhase('fixed', {
+      framework,
+      rate: OVERLOAD * capacity,
+      seconds: SECONDS,
+      onProgress() {},
+    });
+    assert.deepEqual(problems, []);
+    assert.ok(clients.served > 0 && clients.shed > 0, JSON.stringify(clients));
+  });
+}
