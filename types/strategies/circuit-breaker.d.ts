@@ -93,8 +93,8 @@ export interface CircuitBreakerOptions<T = any> {
   /**
    * Which outcomes are failures. Default: any failure but the caller's own abort, which counts as nothing.
    *
-   * Everything else counts as a success, also the outcome of a predicate that throws; telemetry reports that
-   * as `CallbackError`.
+   * Everything else counts as a success. The outcome of a predicate that throws counts as nothing; telemetry
+   * reports that as `CallbackError`.
    */
   shouldHandle?: ((args: OutcomeArgs<T>) => boolean) | undefined;
   /**
