@@ -60,7 +60,7 @@ fn a_newcomer_never_takes_the_permit_that_a_release_has_handed_to_a_waiter() {
 
     let newcomer = wait(&mut engine, segment, f64::NEG_INFINITY);
     assert_eq!(counts(&engine, segment), (1, 1));
-    let refusal = Refusal { gate: 0, reason: Reason::Full, active: 1, queued: 1 };
+    let refusal = Refusal { gate: 0, reason: Reason::Full, active: 1, queued: 1, retry_after_ms: None };
     assert_eq!(engine.enter(segment, None), Ok(Entry::Refused(refusal)));
     succeed(&mut engine, waiter);
     assert_eq!(take(&mut engine), [Effect::Admitted { ticket: newcomer }]);
@@ -174,7 +174,8 @@ fn a_permit_handed_over_at_the_instant_of_its_waiters_timeout_is_never_lost() {
             engine.tick();
             assert_eq!(counts(&engine, segment), (1, 0));
             succeed(&mut engine, running);
-            let refusal = Refusal { gate: 0, reason: Reason::QueueTimeout, active: 1, queued: 0 };
+            let refusal =
+                Refusal { gate: 0, reason: Reason::QueueTimeout, active: 1, queued: 0, retry_after_ms: None };
             assert_eq!(take(&mut engine), [Effect::Rejected { ticket: waiter, refusal }]);
         }
         succeed(&mut engine, waiter);

@@ -4,6 +4,7 @@ use resilience::core::algorithm::{Aimd, Algorithm, Sample};
 use resilience::core::clock::Nanos;
 use resilience::core::effect::{Effect, Reason, Refusal};
 use resilience::core::engine::Engine;
+use resilience::core::error::Error;
 use resilience::core::gate::Gate;
 use resilience::core::gate::adaptive::Adaptive;
 use resilience::core::gate::concurrency::Concurrency;
@@ -216,4 +217,24 @@ fn one_flight_cuts_the_limit_once_even_while_the_clock_stands_still() {
     let next = bench.run();
     bench.exit(next, Outcome::Drop);
     assert_eq!(bench.engine.permits(bench.segment, 0).map(Concurrency::limit), Some(16));
+}
+
+#[test]
+fn the_time_that_remains_is_that_of_the_first_armed_deadline() {
+    let mut bench = Bench::new(vec![deadline(10.0), fixed(1, 9, 2.0), deadline(4.0)]);
+    let running = bench.run_for(50.0);
+    let queued = bench.wait();
+    assert_eq!(bench.engine.remaining_ms(running), Ok(Some(4.0)));
+    assert_eq!(bench.engine.remaining_ms(queued), Ok(Some(10.0)), "the end of its wait is no deadline");
+    bench.at(1.5);
+    assert_eq!(bench.engine.remaining_ms(running), Ok(Some(2.5)));
+    assert_eq!(bench.exit(running, Outcome::Success), [Effect::Admitted { ticket: queued }]);
+    assert_eq!(bench.engine.remaining_ms(running), Err(Error::StaleTicket));
+    assert_eq!(bench.engine.remaining_ms(queued), Ok(Some(4.0)));
+    assert_eq!(bench.at(6.0), [Effect::TimedOut { ticket: queued, gate: 2 }]);
+    assert_eq!(bench.engine.remaining_ms(queued), Ok(None));
+
+    let mut endless = Bench::new(vec![deadline(10.0)]);
+    let ticket = endless.run_for(f64::INFINITY);
+    assert_eq!(endless.engine.remaining_ms(ticket), Ok(None));
 }

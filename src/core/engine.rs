@@ -258,6 +258,12 @@ impl Engine {
         self.ledger.tickets.len()
     }
 
+    /// How many sleeps are not over.
+    #[must_use]
+    pub const fn sleeping(&self) -> usize {
+        self.sleeps.len()
+    }
+
     /// How many segments there are.
     #[must_use]
     pub const fn segments(&self) -> usize {

@@ -176,7 +176,12 @@ impl Segment {
                 Passage::Isolated => Step::Stopped(self.refusal(index, Reason::Isolated, None)),
             },
             Gate::RateLimiter(limiter) => {
-                let (evictions, rate_key) = (limiter.evictions(), rate_key(parameter));
+                let rate_key = rate_key(parameter);
+                if let Some(slot) = limiter.overdue(rate_key, now) {
+                    self.admit_due(index, slot, now, ledger);
+                }
+                let Gate::RateLimiter(limiter) = &mut self.gates[index] else { return Step::Queued };
+                let evictions = limiter.evictions();
                 let turn = limiter.acquire(rate_key, key, now);
                 if evictions == 0 && limiter.evictions() > 0 {
                     ledger.effects.push_back(Effect::KeyEvicted { segment: id, gate: index });

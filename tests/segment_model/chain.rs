@@ -1,14 +1,15 @@
 //! Each gate a segment of its own, and a caller who goes from one to the next.
 //!
 //! The caller enters a gate when the one before has let the execution in. Once a gate ends an execution, it
-//! leaves the queue it may be in and all deadlines at once, and gives the permits back when its user exits.
+//! leaves the queue it may be in and all deadlines at once. The limiters and the breakers that it holds learn how
+//! it ended when its user exits.
 
 use std::collections::HashMap;
 
-use resilience::core::algorithm::Sample;
 use resilience::core::clock::Nanos;
 use resilience::core::effect::{Effect, Refusal};
 use resilience::core::engine::Engine;
+use resilience::core::gate::circuit_breaker::CircuitBreaker;
 use resilience::core::outcome::{Outcome, Outcomes};
 use resilience::core::segment::Entry;
 use resilience::core::slab::Key;
@@ -16,7 +17,7 @@ use resilience::core::timers::Driver;
 
 use super::alarms::Alarms;
 use super::program::Recipe;
-use super::system::{Counts, Event, Execution, System, answer, counts};
+use super::system::{Event, Execution, Question, Reading, System, answer, read};
 
 /// What an execution has of a gate.
 #[derive(Clone, Copy)]
@@ -36,8 +37,8 @@ pub struct Chain {
     places: HashMap<Key, (Execution, usize)>,
     /// What each open execution has of which gate, outermost first.
     held: HashMap<Execution, Vec<(usize, Held)>>,
-    /// Samples that wait for their answer.
-    samples: Vec<(usize, Sample, u32)>,
+    /// What waits for its answer.
+    questions: Vec<(usize, Question)>,
     events: Vec<Event>,
 }
 
@@ -54,7 +55,7 @@ impl Chain {
             alarms: Alarms::default(),
             places: HashMap::new(),
             held: HashMap::new(),
-            samples: Vec::new(),
+            questions: Vec::new(),
             events: Vec::new(),
         }
     }
@@ -81,23 +82,27 @@ impl Chain {
         self.held.entry(execution).or_default().push((gate, held));
     }
 
-    fn leave(&mut self, ticket: Key, outcome: Outcome) {
-        self.engine.exit(ticket, Outcomes::all(outcome)).expect("an open ticket");
+    /// True if that moved a circuit.
+    fn leave(&mut self, ticket: Key, outcome: Outcome) -> bool {
+        let moved = self.engine.exit(ticket, Outcomes::all(outcome)).expect("an open ticket");
         self.react();
         self.places.remove(&ticket);
+        moved
     }
 
-    fn reject(&mut self, execution: Execution, Refusal { gate, reason, active, queued }: Refusal) {
-        self.events.push(Event::Rejected { execution, gate, reason, active, queued });
+    fn reject(&mut self, execution: Execution, refusal: Refusal) {
+        self.events.push(Event::Rejected { execution, refusal });
         self.close(execution);
     }
 
-    /// Keeps nothing of an execution but its permits.
+    /// Keeps nothing of an execution but what has to learn how it ended.
     fn close(&mut self, execution: Execution) {
         let Some(all) = self.held.remove(&execution) else { return };
         let (kept, left) = all.into_iter().partition(|(gate, held)| {
-            let limiter = self.engine.permits(self.segments[*gate], 0).is_some();
-            limiter && matches!(held, Held::In(_))
+            let segment = self.segments[*gate];
+            let learns =
+                self.engine.permits(segment, 0).is_some() || self.engine.circuit_breaker(segment, 0).is_ok();
+            learns && matches!(held, Held::In(_))
         });
         self.held.insert(execution, kept);
         for (_, held) in left {
@@ -129,14 +134,34 @@ impl Chain {
                     self.events.push(Event::LimitChanged { gate, old, new, sample });
                 }
                 Effect::Sampled { segment, sample, cuts, .. } => {
+                    self.ask(self.gate(segment), Question::Limit { sample, cuts });
+                }
+                Effect::CircuitOpened { ticket, opening, .. } => {
+                    let (execution, gate) = self.places[&ticket];
+                    self.ask(gate, Question::Break { execution, opening });
+                }
+                Effect::CircuitHalfOpened { ticket, .. } => {
+                    let (execution, gate) = self.places[&ticket];
+                    self.events.push(Event::CircuitHalfOpened { gate, execution });
+                }
+                Effect::CircuitClosed { ticket, .. } => {
+                    let (execution, gate) = self.places[&ticket];
+                    self.events.push(Event::CircuitClosed { gate, execution });
+                }
+                Effect::KeyEvicted { segment, .. } => {
                     let gate = self.gate(segment);
-                    self.events.push(Event::Sampled { gate, sample, cuts });
-                    self.samples.push((gate, sample, cuts));
+                    self.events.push(Event::KeyEvicted { gate });
                 }
                 Effect::Armed { timer, delay_ms } => self.alarms.arm(timer, self.engine.now(), delay_ms),
                 Effect::Disarmed { timer } => self.alarms.disarm(timer),
+                Effect::Woken { sleep } => unreachable!("{sleep:?}: nobody sleeps"),
             }
         }
+    }
+
+    fn ask(&mut self, gate: usize, question: Question) {
+        self.events.push(Event::Asked { gate, question });
+        self.questions.push((gate, question));
     }
 
     fn gate(&self, segment: Key) -> usize {
@@ -149,17 +174,18 @@ impl System for Chain {
         self.proceed(execution, 0, parameter);
     }
 
-    fn exit(&mut self, execution: Execution, outcomes: Outcomes) {
+    fn exit(&mut self, execution: Execution, outcomes: Outcomes) -> bool {
         let all = self.held.remove(&execution).expect("an open execution");
+        let mut moved = false;
         for (gate, held) in all.into_iter().rev() {
             let (Held::In(ticket) | Held::Waiting(ticket)) = held;
-            self.leave(ticket, outcomes.of(gate));
+            moved |= self.leave(ticket, outcomes.of(gate));
         }
-        for (gate, sample, cuts) in std::mem::take(&mut self.samples) {
-            let next = answer(sample);
-            self.engine.apply_limit(self.segments[gate], 0, next, sample, cuts).expect("adaptive");
+        for (gate, question) in std::mem::take(&mut self.questions) {
+            answer(&mut self.engine, self.segments[gate], 0, question);
             self.react();
         }
+        moved
     }
 
     fn mark(&mut self, execution: Execution) {
@@ -185,12 +211,16 @@ impl System for Chain {
         }
     }
 
+    fn breaker(&mut self, gate: usize) -> Option<&mut CircuitBreaker> {
+        self.engine.circuit_breaker(self.segments[gate], 0).ok()
+    }
+
     fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    fn counts(&self) -> Vec<Option<Counts>> {
-        self.segments.iter().map(|segment| counts(&self.engine, *segment, 0)).collect()
+    fn readings(&mut self) -> Vec<Reading> {
+        self.segments.iter().map(|segment| read(&mut self.engine, *segment, 0)).collect()
     }
 
     fn pending(&self) -> (usize, bool) {

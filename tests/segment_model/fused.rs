@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use resilience::core::clock::Nanos;
-use resilience::core::effect::{Effect, Refusal};
+use resilience::core::effect::Effect;
 use resilience::core::engine::Engine;
+use resilience::core::gate::circuit_breaker::CircuitBreaker;
 use resilience::core::outcome::Outcomes;
 use resilience::core::segment::Entry;
 use resilience::core::slab::Key;
@@ -12,7 +13,7 @@ use resilience::core::timers::Driver;
 
 use super::alarms::Alarms;
 use super::program::Recipe;
-use super::system::{Counts, Event, Execution, System, answer, counts};
+use super::system::{Event, Execution, Question, Reading, System, answer, read};
 
 /// A segment as the product uses it.
 pub struct Fused {
@@ -30,7 +31,7 @@ impl Fused {
     /// A segment whose deadlines `driver` watches.
     pub fn new(recipes: &[Recipe], driver: Driver) -> Self {
         let mut engine = Engine::default();
-        let segment = engine.add_segment(recipes.iter().map(Recipe::gate).collect()).expect("one to four gates");
+        let segment = engine.add_segment(recipes.iter().map(Recipe::gate).collect()).expect("one to six gates");
         engine.at(Nanos::default(), driver);
         Self {
             engine,
@@ -49,34 +50,50 @@ impl Fused {
         self.executions.insert(ticket, execution);
     }
 
-    fn reject(&mut self, execution: Execution, Refusal { gate, reason, active, queued }: Refusal) {
-        self.events.push(Event::Rejected { execution, gate, reason, active, queued });
-    }
-
-    /// Takes the effects, then answers the samples among them.
+    /// Takes the effects, then answers the questions among them.
     fn react(&mut self) {
-        let mut samples = Vec::new();
+        let mut questions = Vec::new();
         for effect in std::mem::take(self.engine.effects()) {
-            match effect {
-                Effect::Admitted { ticket } => self.events.push(Event::Running(self.executions[&ticket])),
-                Effect::Rejected { ticket, refusal } => self.reject(self.executions[&ticket], refusal),
-                Effect::TimedOut { ticket, gate } => {
-                    self.events.push(Event::TimedOut { execution: self.executions[&ticket], gate });
+            let event = match effect {
+                Effect::Admitted { ticket } => Event::Running(self.executions[&ticket]),
+                Effect::Rejected { ticket, refusal } => {
+                    Event::Rejected { execution: self.executions[&ticket], refusal }
                 }
+                Effect::TimedOut { ticket, gate } => Event::TimedOut { execution: self.executions[&ticket], gate },
                 Effect::LimitChanged { gate, old, new, sample, .. } => {
-                    self.events.push(Event::LimitChanged { gate, old, new, sample });
+                    Event::LimitChanged { gate, old, new, sample }
                 }
                 Effect::Sampled { gate, sample, cuts, .. } => {
-                    self.events.push(Event::Sampled { gate, sample, cuts });
-                    samples.push((gate, sample, cuts));
+                    Event::Asked { gate, question: Question::Limit { sample, cuts } }
                 }
-                Effect::Armed { timer, delay_ms } => self.alarms.arm(timer, self.engine.now(), delay_ms),
-                Effect::Disarmed { timer } => self.alarms.disarm(timer),
+                Effect::CircuitOpened { gate, ticket, opening, .. } => {
+                    let execution = self.executions[&ticket];
+                    Event::Asked { gate, question: Question::Break { execution, opening } }
+                }
+                Effect::CircuitHalfOpened { gate, ticket, .. } => {
+                    Event::CircuitHalfOpened { gate, execution: self.executions[&ticket] }
+                }
+                Effect::CircuitClosed { gate, ticket, .. } => {
+                    Event::CircuitClosed { gate, execution: self.executions[&ticket] }
+                }
+                Effect::KeyEvicted { gate, .. } => Event::KeyEvicted { gate },
+                Effect::Armed { timer, delay_ms } => {
+                    self.alarms.arm(timer, self.engine.now(), delay_ms);
+                    continue;
+                }
+                Effect::Disarmed { timer } => {
+                    self.alarms.disarm(timer);
+                    continue;
+                }
+                Effect::Woken { sleep } => unreachable!("{sleep:?}: nobody sleeps"),
+            };
+            self.events.push(event);
+            if let Event::Asked { gate, question } = event {
+                questions.push((gate, question));
             }
         }
-        for (gate, sample, cuts) in samples {
-            let next = answer(sample);
-            self.engine.apply_limit(self.segment, gate, next, sample, cuts).expect("an adaptive limiter");
+        for (gate, question) in questions {
+            answer(&mut self.engine, self.segment, gate, question);
             self.react();
         }
     }
@@ -87,7 +104,7 @@ impl System for Fused {
         let entry = self.engine.enter(self.segment, parameter).expect("the segment is there");
         match entry {
             Entry::Running(ticket) | Entry::Waiting(ticket) => self.open(ticket, execution),
-            Entry::Refused(refusal) => self.reject(execution, refusal),
+            Entry::Refused(refusal) => self.events.push(Event::Rejected { execution, refusal }),
         }
         self.react();
         if matches!(entry, Entry::Running(_)) {
@@ -95,11 +112,12 @@ impl System for Fused {
         }
     }
 
-    fn exit(&mut self, execution: Execution, outcomes: Outcomes) {
+    fn exit(&mut self, execution: Execution, outcomes: Outcomes) -> bool {
         let ticket = self.tickets.remove(&execution).expect("an open execution");
-        self.engine.exit(ticket, outcomes).expect("an open ticket");
+        let moved = self.engine.exit(ticket, outcomes).expect("an open ticket");
         self.react();
         self.executions.remove(&ticket);
+        moved
     }
 
     fn mark(&mut self, execution: Execution) {
@@ -122,12 +140,16 @@ impl System for Fused {
         self.react();
     }
 
+    fn breaker(&mut self, gate: usize) -> Option<&mut CircuitBreaker> {
+        self.engine.circuit_breaker(self.segment, gate).ok()
+    }
+
     fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    fn counts(&self) -> Vec<Option<Counts>> {
-        (0..self.gates).map(|gate| counts(&self.engine, self.segment, gate)).collect()
+    fn readings(&mut self) -> Vec<Reading> {
+        (0..self.gates).map(|gate| read(&mut self.engine, self.segment, gate)).collect()
     }
 
     fn pending(&self) -> (usize, bool) {

@@ -2,7 +2,7 @@
 //!
 //! Random programs run through one segment of all gates with the timer wheel, through another whose deadlines
 //! the test watches, and through a chain of one-gate segments. After every step all three have shown the same
-//! events in the same order, and the same counts.
+//! events in the same order, and every gate reads the same. Nothing is left out of the comparison or evened out.
 
 #[path = "../support/alarms.rs"]
 mod alarms;
@@ -12,17 +12,19 @@ mod program;
 mod system;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use proptest::prelude::*;
 use resilience::core::clock::Nanos;
-use resilience::core::effect::Reason;
+use resilience::core::effect::{Reason, Refusal};
+use resilience::core::gate::circuit_breaker::CircuitBreaker;
 use resilience::core::outcome::Outcomes;
 use resilience::core::timers::Driver;
 
 use chain::Chain;
 use fused::Fused;
-use program::{Recipe, Step, recipes, steps};
-use system::{Counts, Event, Execution, System};
+use program::{Hand, Recipe, Step, recipes, steps};
+use system::{Counts, Event, Execution, Question, Reading, System};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -34,6 +36,7 @@ enum State {
 
 /// The three systems and what their user knows.
 struct Trial {
+    first: Recipe,
     systems: [Box<dyn System>; 3],
     open: BTreeMap<Execution, State>,
     begun: Execution,
@@ -43,6 +46,7 @@ struct Trial {
 impl Trial {
     fn new(recipes: &[Recipe]) -> Self {
         Self {
+            first: recipes[0].clone(),
             systems: [
                 Box::new(Chain::new(recipes)),
                 Box::new(Fused::new(recipes, Driver::Wheel)),
@@ -54,25 +58,30 @@ impl Trial {
         }
     }
 
-    /// Does the same to all three, and compares.
-    fn all(&mut self, act: impl Fn(&mut dyn System)) -> Result<(), TestCaseError> {
-        let before = self.systems[0].counts();
-        for system in &mut self.systems {
-            act(system.as_mut());
-        }
+    /// Does the same to all three, and compares. Gives the events and the answer.
+    fn all<T: Debug + PartialEq>(
+        &mut self,
+        act: impl Fn(&mut dyn System) -> T,
+    ) -> Result<(Vec<Event>, T), TestCaseError> {
+        let before = self.systems[0].readings();
+        let [answer, wheel, outside] = self.systems.each_mut().map(|system| act(system.as_mut()));
+        prop_assert_eq!(&answer, &wheel);
+        prop_assert_eq!(&answer, &outside);
         let [events, wheel, outside] = self.systems.each_mut().map(|system| system.events());
         prop_assert_eq!(&events, &wheel, "the chain is on the left, the segment on the right");
         prop_assert_eq!(&events, &outside, "the chain is on the left, the segment on the right");
-        let [counts, wheel, outside] = self.systems.each_ref().map(|system| system.counts());
-        prop_assert_eq!(&counts, &wheel);
-        prop_assert_eq!(&counts, &outside);
-        for event in events {
-            self.learn(event)?;
+        let [readings, wheel, outside] = self.systems.each_mut().map(|system| system.readings());
+        prop_assert_eq!(&readings, &wheel, "the chain is on the left, the segment on the right");
+        prop_assert_eq!(&readings, &outside, "the chain is on the left, the segment on the right");
+        for event in &events {
+            self.learn(*event)?;
         }
-        for (before, after) in before.into_iter().flatten().zip(counts.into_iter().flatten()) {
-            check_counts(before, after)?;
+        for (before, after) in before.into_iter().zip(readings) {
+            if let (Reading::Permits(before), Reading::Permits(after)) = (before, after) {
+                check_counts(before, after)?;
+            }
         }
-        Ok(())
+        Ok((events, answer))
     }
 
     fn learn(&mut self, event: Event) -> Result<(), TestCaseError> {
@@ -80,7 +89,10 @@ impl Trial {
             Event::Running(execution) => {
                 prop_assert_eq!(self.open.insert(execution, State::Running), Some(State::Queued));
             }
-            Event::Rejected { execution, gate: 0, reason: Reason::Full, .. } => {
+            Event::Rejected {
+                execution,
+                refusal: Refusal { gate: 0, reason: Reason::Full | Reason::Broken | Reason::Isolated, .. },
+            } => {
                 prop_assert_eq!(self.open.remove(&execution), Some(State::Queued));
             }
             Event::Rejected { execution, .. } => {
@@ -90,7 +102,7 @@ impl Trial {
                 let before = self.open.insert(execution, State::Closing);
                 prop_assert!(matches!(before, Some(State::Queued | State::Running)), "{:?}", before);
             }
-            Event::LimitChanged { .. } | Event::Sampled { .. } => {}
+            _ => {}
         }
         Ok(())
     }
@@ -101,27 +113,29 @@ impl Trial {
 
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         match step {
-            Step::Enter(parameter) => {
+            Step::Enter(choice) => {
                 let execution = self.begun;
                 self.begun += 1;
                 self.open.insert(execution, State::Queued);
-                self.all(|system| system.enter(execution, parameter))
+                let parameter = choice.map(|choice| self.first.parameter(choice));
+                self.all(|system| system.enter(execution, parameter))?;
             }
             Step::Exit(index, outcomes) => {
                 let Some(execution) = self.choose(index) else { return Ok(()) };
                 self.open.remove(&execution);
-                self.all(|system| system.exit(execution, outcomes))
+                let (events, moved) = self.all(|system| system.exit(execution, outcomes))?;
+                prop_assert_eq!(moved, events.iter().any(moves_a_circuit));
             }
-            Step::Mark(index) => match self.choose(index) {
-                Some(execution) if self.open[&execution] != State::Queued => {
-                    self.all(|system| system.mark(execution))
+            Step::Mark(index) => {
+                let Some(execution) = self.choose(index) else { return Ok(()) };
+                if self.open[&execution] != State::Queued {
+                    self.all(|system| system.mark(execution))?;
                 }
-                _ => Ok(()),
-            },
+            }
             Step::Advance(ms) => {
                 self.now_ms += ms;
                 let now = Nanos::from_ms(self.now_ms);
-                self.all(|system| system.advance(now))
+                self.all(|system| system.advance(now))?;
             }
             Step::Dispose => {
                 self.all(|system| system.dispose())?;
@@ -129,8 +143,30 @@ impl Trial {
                     prop_assert!(!system.pending().1, "a deadline outlives its segment");
                 }
                 prop_assert!(self.open.values().all(|state| *state != State::Queued));
-                Ok(())
             }
+            Step::ByHand(gate, hand) => {
+                let now = Nanos::from_ms(self.now_ms);
+                let gate = gate % self.systems[0].readings().len();
+                self.all(|system| system.breaker(gate).map(|breaker| move_by_hand(breaker, hand, now)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an event tells of a circuit that an execution's end has moved.
+const fn moves_a_circuit(event: &Event) -> bool {
+    matches!(event, Event::CircuitClosed { .. } | Event::Asked { question: Question::Break { .. }, .. })
+}
+
+/// True if that changed something.
+fn move_by_hand(breaker: &mut CircuitBreaker, hand: Hand, now: Nanos) -> bool {
+    match hand {
+        Hand::Isolate => breaker.isolate(),
+        Hand::Close => breaker.close(),
+        Hand::Restore(circuit, break_ms) => {
+            breaker.restore(circuit, break_ms, now);
+            true
         }
     }
 }
@@ -156,9 +192,14 @@ proptest! {
         while !trial.open.is_empty() {
             trial.step(Step::Exit(0, Outcomes::default()))?;
         }
-        for system in &trial.systems {
+        for system in &mut trial.systems {
             prop_assert_eq!(system.pending(), (0, false));
-            for Counts { in_flight, queued, .. } in system.counts().into_iter().flatten() {
+            for reading in system.readings() {
+                let (in_flight, queued) = match reading {
+                    Reading::Permits(Counts { in_flight, queued, .. }) => (in_flight, queued),
+                    Reading::Rate { queued, .. } => (0, queued),
+                    Reading::Circuit { .. } | Reading::Nothing => (0, 0),
+                };
                 prop_assert_eq!((in_flight, queued), (0, 0));
             }
         }

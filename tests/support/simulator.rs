@@ -285,9 +285,9 @@ impl<'a> Simulation<'a> {
                         self.exit(ticket, Outcome::Drop);
                     }
                     Effect::LimitChanged { new, .. } => self.report.limits.push((self.now, new)),
-                    Effect::Sampled { .. } | Effect::Armed { .. } | Effect::Disarmed { .. } => {
-                        unreachable!("the algorithm is in the core, and the wheel drives the deadlines")
-                    }
+                    other => unreachable!(
+                        "{other:?}: limiters and deadlines only, algorithms in the core, and the wheel drives"
+                    ),
                 }
             }
         }

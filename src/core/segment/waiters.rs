@@ -1,6 +1,7 @@
 //! How executions leave the queues of a segment's gates.
 
 use super::{Ledger, Progress, Segment};
+use crate::core::clock::Nanos;
 use crate::core::effect::Effect;
 use crate::core::gate::Gate;
 use crate::core::gate::concurrency::Concurrency;
@@ -33,7 +34,11 @@ impl Segment {
             Some(Gate::RateLimiter(limiter)) => limiter.head(slot, ledger.now).map_or(ledger.now, |(_, due)| due),
             _ => return,
         };
-        let mut now = ledger.now.max(due);
+        self.admit_due(index, slot, ledger.now.max(due), ledger);
+    }
+
+    /// Lets the waiters of a rate limiter's key in whose permits are due, the first of them at `now`.
+    pub(super) fn admit_due(&mut self, index: usize, slot: u32, mut now: Nanos, ledger: &mut Ledger) {
         while let Some(Gate::RateLimiter(limiter)) = self.gates.get_mut(index)
             && let Some(next) = limiter.next_waiter(slot, now)
         {

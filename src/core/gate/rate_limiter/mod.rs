@@ -148,9 +148,19 @@ impl RateLimiter {
         Nanos::new(with!(&self.table, keys => keys.reset_at(key, now.get())))
     }
 
+    /// The slot of `key`, if a permit is due for one who waits.
+    #[must_use]
+    pub fn overdue(&self, key: u64, now: Nanos) -> Option<u32> {
+        if self.queued == 0 {
+            return None;
+        }
+        let (due, pinned) = with!(&self.table, keys => keys.available(key, now.get()));
+        pinned.filter(|_| due > 0)
+    }
+
     /// Asks for a permit of `key`, a number that is spread evenly, such as a hash.
     ///
-    /// Waiters that are due have to be let in first: a newcomer queues behind them.
+    /// Waiters that are [overdue](Self::overdue) have to be let in first: a newcomer queues behind them.
     pub fn acquire(&mut self, key: u64, ticket: Key, now: Nanos) -> Turn {
         let now = now.get();
         let room = with!(&mut self.table, keys => {
