@@ -89,6 +89,83 @@ for (const context of CONTEXTS) {
   });
 }
 
+for (const context of CONTEXTS) {
+  test(`waiters of a rate limiter see their own stores (${context})`, async (t) => {
+    simulate(t);
+    const seen = [];
+    const pipeline = new ResiliencePipelineBuilder({ context })
+      .addTimeout('1h')
+      .addRateLimiter({
+        permitLimit: 2,
+        window: 10,
+        queueLimit: 20,
+        key: () => void seen.push(user.getStore()),
+      })
+      .build();
+    const calls = Array.from({ length: 9 }, (_, id) =>
+      user.run(id, () =>
+        pipeline.execute(async () => {
+          const before = user.getStore();
+          await null;
+          return [before, user.getStore()];
+        }),
+      ),
+    );
+    for (let window = 0; window < 4; window += 1) {
+      user.run('the timer', () => t.mock.timers.tick(10));
+      await turn();
+    }
+    assert.deepEqual(await Promise.all(calls), calls.map((_, id) => [id, id]));
+    assert.deepEqual(seen, calls.map((_, id) => id));
+  });
+
+  test(`attempts and their callbacks run in the store of the caller (${context})`, async (t) => {
+    simulate(t);
+    const seen = [];
+    const note = (answer) => () => (seen.push(user.getStore()), answer);
+    const pipeline = new ResiliencePipelineBuilder({ context })
+      .addRetry({
+        maxRetryAttempts: 1,
+        delayGenerator: note(10),
+        shouldHandle: note(true),
+        onRetry: note(),
+      })
+      .addHedging({ delay: 10, onHedging: note(), shouldHandle: note(true) })
+      .build();
+    const call = user.run('caller', () => pipeline.execute(note('result')));
+    for (let step = 0; step < 10; step += 1) {
+      await turn();
+      user.run('the timer', () => t.mock.timers.tick(10));
+    }
+    assert.equal(await call, 'result');
+    assert.ok(seen.length >= 10, String(seen.length));
+    assert.deepEqual(new Set(seen), new Set(['caller']));
+  });
+}
+
+test('callbacks of a circuit breaker run in the store of the execution that moved it', async (t) => {
+  simulate(t);
+  const seen = [];
+  const note = (what) => () => void seen.push([what, user.getStore()]);
+  const pipeline = new ResiliencePipelineBuilder()
+    .addCircuitBreaker({
+      consecutiveFailures: 1,
+      breakDuration: 1000,
+      onOpened: note('opened'),
+      onHalfOpened: note('half-opened'),
+      onClosed: note('closed'),
+    })
+    .build();
+  await user.run('failing', () => pipeline.settle(() => Promise.reject(new Error('boom'))));
+  user.run('the timer', () => t.mock.timers.tick(1000));
+  await user.run('probing', () => pipeline.settle(async () => {}));
+  assert.deepEqual(seen, [
+    ['opened', 'failing'],
+    ['half-opened', 'probing'],
+    ['closed', 'probing'],
+  ]);
+});
+
 test('a call in a later part of the pipeline sees its own store', async () => {
   const pipeline = new ResiliencePipelineBuilder()
     .addConcurrencyLimiter({ permitLimit: 2, queueLimit: 20, name: 'outer' })

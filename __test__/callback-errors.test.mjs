@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
 import { ResiliencePipelineBuilder, gradient2 } from '@ylcnfrht/resilience';
+import { FRAGILE, boom, fails } from './support/circuit.mjs';
 import { hold, rejection, turn } from './support/hold.mjs';
 
 const mine = new Error('mine');
@@ -16,6 +17,40 @@ const { proxy: revoked, revoke } = Proxy.revocable({}, {});
 revoke();
 /** Everything that a callback can throw. */
 const THROWN = [mine, 'text', undefined, null, 0, Symbol('s'), unshowable, hostile, revoked];
+
+/** Closes a half-open circuit. */
+async function probe(options, telemetry) {
+  const pipeline = new ResiliencePipelineBuilder({ telemetry })
+    .addConcurrencyLimiter(1)
+    .addCircuitBreaker({ ...FRAGILE, ...options })
+    .build();
+  const breaker = pipeline.getStrategy('CircuitBreaker');
+  breaker.restoreState({ state: 'half-open', breakRemaining: 0, exportedAt: 0 });
+  assert.equal(await pipeline.execute(async () => 'mine'), 'mine');
+  assert.equal(breaker.state, 'closed');
+  return pipeline.getStrategy('ConcurrencyLimiter').inflight;
+}
+
+/** Fails under a strategy that may run it again; `expected` is how often it has run. */
+async function repeated(builder, expected) {
+  const pipeline = builder.addConcurrencyLimiter(1).build();
+  let calls = 0;
+  const failing = () => {
+    calls += 1;
+    return fails();
+  };
+  assert.equal(await rejection(pipeline.execute(failing)), boom);
+  assert.equal(calls, expected);
+  return pipeline.getStrategy('ConcurrencyLimiter').inflight;
+}
+const retried = (options, telemetry, expected) => {
+  const builder = new ResiliencePipelineBuilder({ telemetry });
+  return repeated(builder.addRetry({ maxRetryAttempts: 1, delay: 0, ...options }), expected);
+};
+const hedged = (options, telemetry, expected) => {
+  const builder = new ResiliencePipelineBuilder({ telemetry });
+  return repeated(builder.addHedging({ delay: Infinity, ...options }), expected);
+};
 
 /** Runs a pipeline in a way that calls the callback, and tells what is left in flight. */
 const SITUATIONS = {
@@ -77,8 +112,68 @@ const SITUATIONS = {
     assert.equal(pipeline.getStrategy('AdaptiveConcurrencyLimiter').limit, 1);
     return pipeline.getStrategy('AdaptiveConcurrencyLimiter').inflight;
   },
+  'onRejected of a rate limiter': async (onRejected, telemetry) => {
+    const pipeline = new ResiliencePipelineBuilder({ telemetry })
+      .addRateLimiter({ permitLimit: 1, window: '1h', onRejected })
+      .build();
+    assert.equal(await pipeline.execute(() => 'mine'), 'mine');
+    assert.equal((await rejection(pipeline.execute(() => 1))).code, 'RATE_LIMITED');
+    return pipeline.getStrategy('RateLimiter').available;
+  },
+  onOpened: async (onOpened, telemetry) => {
+    const pipeline = new ResiliencePipelineBuilder({ telemetry })
+      .addConcurrencyLimiter(1)
+      .addCircuitBreaker({ ...FRAGILE, onOpened })
+      .build();
+    assert.equal(await rejection(pipeline.execute(fails)), boom);
+    assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'open');
+    return pipeline.getStrategy('ConcurrencyLimiter').inflight;
+  },
+  onHalfOpened: (onHalfOpened, telemetry) => probe({ onHalfOpened }, telemetry),
+  onClosed: (onClosed, telemetry) => probe({ onClosed }, telemetry),
+  breakDurationGenerator: async (breakDurationGenerator, telemetry) => {
+    const pipeline = new ResiliencePipelineBuilder({ telemetry })
+      .addConcurrencyLimiter(1)
+      .addCircuitBreaker({ ...FRAGILE, breakDurationGenerator })
+      .build();
+    assert.equal(await rejection(pipeline.execute(fails)), boom);
+    assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'open');
+    return pipeline.getStrategy('ConcurrencyLimiter').inflight;
+  },
+  'shouldHandle of a circuit breaker': async (shouldHandle, telemetry) => {
+    const pipeline = new ResiliencePipelineBuilder({ telemetry })
+      .addConcurrencyLimiter(1)
+      .addCircuitBreaker({ ...FRAGILE, shouldHandle })
+      .build();
+    assert.equal(await rejection(pipeline.execute(fails)), boom);
+    assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'closed');
+    return pipeline.getStrategy('ConcurrencyLimiter').inflight;
+  },
+  onRetry: (onRetry, telemetry) => retried({ onRetry }, telemetry, 2),
+  delayGenerator: (delayGenerator, telemetry) => retried({ delayGenerator }, telemetry, 2),
+  'shouldHandle of a retry': (shouldHandle, telemetry) => retried({ shouldHandle }, telemetry, 1),
+  onHedging: (onHedging, telemetry) => hedged({ onHedging }, telemetry, 2),
+  actionGenerator: (actionGenerator, telemetry) => hedged({ actionGenerator }, telemetry, 1),
+  'shouldHandle of hedging': (shouldHandle, telemetry) => hedged({ shouldHandle }, telemetry, 1),
 };
-const AWAITED = ['onTimeout', 'onRejected', 'onLimitChanged', 'onFallback', 'shouldHandle'];
+const AWAITED = [
+  'onTimeout',
+  'onRejected',
+  'onRejected of a rate limiter',
+  'onLimitChanged',
+  'onFallback',
+  'shouldHandle',
+  'onOpened',
+  'onHalfOpened',
+  'onClosed',
+  'onRetry',
+  'delayGenerator',
+  'shouldHandle of a retry',
+  'onHedging',
+  'shouldHandle of hedging',
+];
+/** The option's name. */
+const optionOf = (situation) => situation.split(' of ')[0];
 
 /** The CallbackError events of one situation. */
 async function errorsOf(name, callback) {
@@ -98,7 +193,7 @@ for (const name of Object.keys(SITUATIONS)) {
         throw thrown;
       });
       assert.equal(events.length, 1);
-      assert.equal(events[0].args.callback, name);
+      assert.equal(events[0].args.callback, optionOf(name));
       assert.ok(Object.is(events[0].args.error, thrown));
       assert.equal(events[0].severity, 'error');
     }
@@ -142,7 +237,7 @@ for (const name of AWAITED) {
       const events = await errorsOf(name, callback);
       assert.deepEqual(
         events.map(({ args }) => args),
-        [{ callback: name, error: mine }],
+        [{ callback: optionOf(name), error: mine }],
       );
     }
   });
@@ -150,6 +245,8 @@ for (const name of AWAITED) {
 
 for (const [name, accepted] of [
   ['shouldDrop', 'a boolean'],
+  ['shouldHandle of a circuit breaker', 'a boolean'],
+  ['breakDurationGenerator', 'a duration'],
   ['algorithm', 'a number'],
 ]) {
   test(`${name} that is asynchronous counts as nothing: it is a CallbackError with a TypeError`, async () => {
@@ -163,11 +260,11 @@ for (const [name, accepted] of [
       const events = await errorsOf(name, callback);
       assert.deepEqual(
         events.map(({ args }) => args.callback),
-        [name],
+        [optionOf(name)],
       );
       const { error } = events[0].args;
       assert.equal(error.name, 'TypeError');
-      const option = name === 'algorithm' ? 'onSample' : name;
+      const option = name === 'algorithm' ? 'onSample' : optionOf(name);
       assert.equal(error.message, `the result of ${option} must be ${accepted}, not a promise`);
     }
   });
@@ -197,7 +294,7 @@ test('a queueSize that throws or is asynchronous is a CallbackError, and the lim
 });
 
 test('callbacks that return odd things synchronously are fine', async () => {
-  for (const name of ['onTimeout', 'onRejected', 'onLimitChanged', 'onFallback']) {
+  for (const name of AWAITED.filter((situation) => situation.startsWith('on'))) {
     for (const value of [5, 'x', null, {}, [], { then: 5 }, Symbol('s'), () => {}, Object.create(null)]) {
       assert.deepEqual(await errorsOf(name, () => value), []);
     }

@@ -16,8 +16,15 @@ for (const [name, closure] of Object.entries(hot)) {
     return closure(...args);
   };
 }
-const { ResiliencePipelineBuilder } = require('@ylcnfrht/resilience');
+const {
+  PipelineBuilder,
+  ResiliencePipelineBuilder,
+  circuitBreakerStrategy,
+  concurrencyLimiterStrategy,
+  standardPipeline,
+} = require('@ylcnfrht/resilience');
 
+const { attempted } = await import('./support/attempts.mjs');
 const { hold, rejection, turn } = await import('./support/hold.mjs');
 
 /** The crossings of what `run` does. */
@@ -32,6 +39,8 @@ const succeeds = async () => 1;
 const fails = async () => {
   throw new Error('boom');
 };
+/** A rate that no test reaches. */
+const MUCH = { permitLimit: 1_000_000, window: 1000 };
 
 for (const [name, pipeline, expected] of [
   ['nothing', builder().build(), []],
@@ -53,6 +62,48 @@ for (const [name, pipeline, expected] of [
     builder()
       .addAdaptiveConcurrencyLimiter()
       .addConcurrencyLimiter({ permitLimit: 1, priority: () => 1 })
+      .build(),
+    ['enter', 'enter', 'exit', 'exit'],
+  ],
+  ['a circuit breaker', builder().addCircuitBreaker().build(), ['enter', 'exit']],
+  ['a rate limiter', builder().addRateLimiter(MUCH).build(), ['enter', 'exit']],
+  [
+    'a rate limiter with keys',
+    builder()
+      .addRateLimiter({ ...MUCH, key: () => 'a' })
+      .build(),
+    ['enter', 'exit'],
+  ],
+  [
+    'a rate limiter, two limiters, a breaker and a timeout',
+    builder()
+      .addRateLimiter(MUCH)
+      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter()
+      .addCircuitBreaker()
+      .addTimeout(1000)
+      .build(),
+    ['enter', 'exit'],
+  ],
+  [
+    'a rate limiter with keys behind a limiter',
+    builder()
+      .addConcurrencyLimiter(1)
+      .addRateLimiter({ ...MUCH, key: ({ operationKey }) => operationKey })
+      .build(),
+    ['enter', 'enter', 'exit', 'exit'],
+  ],
+  [
+    'the same strategies added by their functions',
+    new PipelineBuilder().add(concurrencyLimiterStrategy(1)).add(circuitBreakerStrategy()).build(),
+    ['enter', 'exit'],
+  ],
+  [
+    'a limiter and a timeout with a strategy of your own between them',
+    builder()
+      .addConcurrencyLimiter(1)
+      .add(() => ({ name: 'Own', execute: (next, context) => next(context) }))
+      .addTimeout(1000)
       .build(),
     ['enter', 'enter', 'exit', 'exit'],
   ],
@@ -122,4 +173,90 @@ test('reading the live counts is a crossing for each number and none for the nam
   const limiter = pipeline.getStrategy('ConcurrencyLimiter');
   assert.deepEqual(await crossings(() => [limiter.name, limiter.permitLimit]), []);
   assert.deepEqual(await crossings(() => [limiter.inflight, limiter.queued]), ['inflight', 'queued']);
+});
+
+test('a retry costs nothing at first, and for each attempt what its inside costs', async () => {
+  const alone = builder().addRetry({ maxRetryAttempts: 2, delay: 0 }).build();
+  assert.deepEqual(await crossings(() => alone.execute(succeeds)), []);
+  assert.deepEqual(await crossings(() => alone.settle(fails)), []);
+  const pipeline = builder().addRetry({ maxRetryAttempts: 2, delay: 0 }).addTimeout(1000).build();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter', 'exit']);
+  assert.deepEqual(await crossings(() => pipeline.settle(fails)), Array(3).fill(['enter', 'exit']).flat());
+});
+
+test('the pause of a retry is one crossing', async () => {
+  const pipeline = builder().addRetry({ maxRetryAttempts: 2, delay: 1 }).build();
+  assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['sleep', 'sleep']);
+});
+
+test('a pause that an abort ends is two', async () => {
+  const pipeline = builder().addRetry({ delay: '1h' }).build();
+  const controller = new AbortController();
+  const made = await crossings(async () => {
+    const promise = rejection(pipeline.execute(fails, { signal: controller.signal }));
+    await turn();
+    controller.abort();
+    await promise;
+  });
+  assert.deepEqual(made, ['sleep', 'wake']);
+});
+
+test('hedging costs its pause, and for each attempt what its inside costs', async () => {
+  const pipeline = builder().addHedging({ delay: '1h' }).addTimeout('1h').build();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter', 'sleep', 'exit', 'wake']);
+  const endless = builder().addHedging({ delay: Infinity }).addTimeout('1h').build();
+  assert.deepEqual(await crossings(() => endless.execute(succeeds)), ['enter', 'exit']);
+  const atOnce = builder().addHedging({ delay: 0 }).addTimeout('1h').build();
+  const callback = attempted();
+  const made = await crossings(async () => {
+    const promise = atOnce.execute(callback);
+    callback.attempts[1].finish();
+    await promise;
+  });
+  assert.deepEqual(made, ['enter', 'enter', 'exit', 'exit']);
+});
+
+test('the standard pipeline: four crossings', async () => {
+  const pipeline = standardPipeline();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter', 'enter', 'exit', 'exit']);
+});
+
+test('a waiter of a rate limiter needs no crossing more than one that runs at once', async () => {
+  const pipeline = builder().addRateLimiter({ permitLimit: 2, window: 5, queueLimit: 9 }).build();
+  const made = await crossings(() =>
+    Promise.all(Array.from({ length: 6 }, () => pipeline.execute(succeeds))),
+  );
+  assert.deepEqual(made.sort(), [...Array(6).fill('enter'), ...Array(6).fill('exit')]);
+});
+
+test('a refusal by an open circuit or a rate limiter is one crossing', async () => {
+  const broken = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDuration: '1h' }).build();
+  await broken.settle(fails);
+  assert.deepEqual(await crossings(() => rejection(broken.execute(succeeds))), ['enter']);
+  const spent = builder().addRateLimiter({ permitLimit: 1, window: '1h' }).build();
+  await spent.execute(succeeds);
+  assert.deepEqual(await crossings(() => rejection(spent.execute(succeeds))), ['enter']);
+});
+
+test('an opening costs nothing more, and one crossing with breakDurationGenerator', async () => {
+  for (const [breakDurationGenerator, more] of [
+    [undefined, []],
+    [() => 1000, ['setBreak']],
+  ]) {
+    const pipeline = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDurationGenerator }).build();
+    assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['enter', 'exit', ...more]);
+  }
+});
+
+test('reading a circuit or a rate limiter is a crossing for each value that lives', async () => {
+  const pipeline = builder().addRateLimiter(MUCH).addCircuitBreaker().build();
+  const limiter = pipeline.getStrategy('RateLimiter');
+  const breaker = pipeline.getStrategy('CircuitBreaker');
+  assert.deepEqual(await crossings(() => [limiter.name, limiter.permitLimit, breaker.name]), []);
+  assert.deepEqual(
+    await crossings(() => [limiter.available, limiter.queued, limiter.keys, limiter.evictions]),
+    ['available', 'queued', 'keys', 'evictions'],
+  );
+  assert.deepEqual(await crossings(() => breaker.state), ['circuit']);
+  assert.deepEqual(await crossings(() => breaker.exportState()), ['circuit', 'breakRemaining']);
 });

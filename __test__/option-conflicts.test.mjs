@@ -61,6 +61,96 @@ test('addTimeout and addFallback take exactly one of two options', () => {
   assert.throws(() => builder().addFallback({ fallbackValue: null, fallbackAction: () => 1 }), fallback);
 });
 
+test('a circuit breaker takes slowCallRatio only with slowCallDuration', () => {
+  assert.throws(() => builder().addCircuitBreaker({ slowCallRatio: 0.5 }), {
+    name: 'TypeError',
+    message: 'addCircuitBreaker takes slowCallRatio only together with slowCallDuration',
+  });
+  builder().addCircuitBreaker({ slowCallDuration: '1s' });
+  builder().addCircuitBreaker({ slowCallDuration: 5, slowCallRatio: 1 });
+});
+
+test('a rate limiter takes burst only with a token bucket, and needs permitLimit and window', () => {
+  const rate = { permitLimit: 5, window: '1s' };
+  for (const algorithm of [undefined, 'fixed-window', 'sliding-window']) {
+    assert.throws(() => builder().addRateLimiter({ ...rate, burst: 5, algorithm }), {
+      name: 'TypeError',
+      message: "addRateLimiter takes burst only with algorithm 'token-bucket'",
+    });
+  }
+  builder().addRateLimiter({ ...rate, burst: 1, algorithm: 'token-bucket' });
+  for (const [wrong, message] of [
+    [{ window: '1s' }, /^permitLimit must/],
+    [{ permitLimit: 5 }, /^window must/],
+    [5, /^the options of addRateLimiter/],
+  ]) {
+    assert.throws(() => builder().addRateLimiter(wrong), { name: 'TypeError', message });
+  }
+});
+
+test('null is no option left out', () => {
+  const adders = {
+    addCircuitBreaker: [
+      'failureRatio',
+      'minimumThroughput',
+      'samplingDuration',
+      'breakDuration',
+      'breakDurationGenerator',
+      'halfOpenProbes',
+      'slowCallDuration',
+      'consecutiveFailures',
+      'shouldHandle',
+      'onOpened',
+      'onClosed',
+      'onHalfOpened',
+      'manualControl',
+      'stateProvider',
+      'name',
+    ],
+    addRateLimiter: [
+      'permitLimit',
+      'window',
+      'algorithm',
+      'key',
+      'maxKeys',
+      'queueLimit',
+      'onRejected',
+      'name',
+    ],
+    addRetry: [
+      'maxRetryAttempts',
+      'delay',
+      'backoffType',
+      'maxDelay',
+      'useJitter',
+      'delayGenerator',
+      'shouldHandle',
+      'onRetry',
+      'budget',
+      'respectRetryAfter',
+      'name',
+    ],
+    addHedging: ['maxHedgedAttempts', 'delay', 'actionGenerator', 'shouldHandle', 'onHedging', 'name'],
+    addAdaptiveConcurrencyLimiter: ['priority', 'overflow'],
+  };
+  for (const [add, options] of Object.entries(adders)) {
+    const needed = add === 'addRateLimiter' ? { permitLimit: 1, window: 1 } : {};
+    for (const option of options) {
+      assert.throws(() => builder()[add]({ ...needed, [option]: null }), {
+        name: 'TypeError',
+        message: new RegExp(`^${option} must be .*, not null$`),
+      });
+    }
+  }
+  const bucket = { permitLimit: 1, window: 1, algorithm: 'token-bucket', burst: null };
+  assert.throws(() => builder().addRateLimiter(bucket), { name: 'TypeError', message: /^burst must be/ });
+  const slow = { slowCallDuration: 1, slowCallRatio: null };
+  assert.throws(() => builder().addCircuitBreaker(slow), {
+    name: 'TypeError',
+    message: /^slowCallRatio must be/,
+  });
+});
+
 test('a long value is cut in the message', () => {
   assert.throws(
     () => builder().addTimeout({ timeout: 'x'.repeat(10_000) }),

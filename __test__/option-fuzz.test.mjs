@@ -8,9 +8,14 @@ import vm from 'node:vm';
 import fc from 'fast-check';
 import {
   AdaptiveLimitProvider,
+  CircuitBreakerManualControl,
+  CircuitBreakerStateProvider,
+  PipelineBuilder,
   ResiliencePipelineBuilder,
   aimd,
   gradient2,
+  retryBudget,
+  standardPipeline,
   vegas,
 } from '@ylcnfrht/resilience';
 import { resilienceMiddleware } from '@ylcnfrht/resilience/http';
@@ -23,6 +28,8 @@ const RUNS = 700;
 const MINE = new Error('mine');
 /** Answers well wherever a function is taken: a priority, a timeout, a limit, a verdict. */
 const wellBehaved = () => 60_000;
+/** Where a function decides whether to run again: never. */
+const declines = () => false;
 const throwing = () => {
   throw MINE;
 };
@@ -128,6 +135,11 @@ const anyObject = fc.oneof(
     () => revoked([]),
     () => ({ [Symbol.toPrimitive]: throwing, toString: throwing, toJSON: throwing }),
     () => Object.create(AdaptiveLimitProvider.prototype),
+    () => Object.create(CircuitBreakerManualControl.prototype),
+    () => new Proxy(new CircuitBreakerStateProvider(), {}),
+    () => new CircuitBreakerManualControl(),
+    () => new CircuitBreakerStateProvider(),
+    () => Object.create(retryBudget()),
     () => new AdaptiveLimitProvider(),
     () => ({ onSample: wellBehaved }),
     () => ({ onSample: 1 }),
@@ -135,14 +147,14 @@ const anyObject = fc.oneof(
     () => new AbortController().signal,
   ),
 );
-const anything = fc.oneof(
+const anyOther = fc.oneof(
   anyNumber,
   anyString,
-  anyFunction,
   anyObject,
   fc.constantFrom(undefined, null, true, false, Symbol('x'), Symbol.iterator),
   fc.bigInt(),
 );
+const anything = fc.oneof({ weight: 5, arbitrary: anyOther }, anyFunction);
 
 const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -169,12 +181,45 @@ const duration = rule(
     fc.constantFrom('250ms', '1.5s', '5m', '1h', '2d'),
   ),
 );
+const orZero = rule(
+  (value) =>
+    (isNumber(value) && value >= 0) ||
+    (typeof value === 'string' && DURATION.test(value) && isFinite(parseFloat(value))),
+  fc.oneof(
+    fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom('0s', '250ms', '1.5s', '2d'),
+  ),
+);
+const ratio = numberThat((value) => value > 0 && value <= 1);
 const aFunction = rule(
   (value) => typeof value === 'function',
   lazily(() => wellBehaved),
 );
+/** One that says no, or throws: what said yes would have things run again for as long as the options say. */
+const verdict = {
+  accepts: (value) => typeof value === 'function',
+  value: fc.oneof(
+    { weight: 3, arbitrary: lazily(() => declines) },
+    lazily(
+      () => throwing,
+      () => async () => false,
+      () => revoked(declines),
+    ),
+    anyOther,
+  ),
+};
 const name = rule((value) => typeof value === 'string' && value !== '', fc.string({ minLength: 1 }));
 const choice = (...choices) => rule((value) => choices.includes(value), fc.constantFrom(...choices));
+/** What only the package itself can make. */
+function genuine(make) {
+  const all = new WeakSet();
+  const remember = () => {
+    const value = make();
+    all.add(value);
+    return value;
+  };
+  return rule((value) => typeof value === 'object' && value !== null && all.has(value), lazily(remember));
+}
 const isBare = (value) => Object.getPrototypeOf(value) === AdaptiveLimitProvider.prototype;
 const hasOnSample = (value) =>
   typeof value === 'object' && value !== null && typeof value.onSample === 'function';
@@ -193,6 +238,32 @@ const GROWS = (ratio) => ratio > 0 && ratio < 1;
 const QUEUE = { queueLimit: integerFrom(0), queueTimeout: duration };
 const build = (add) => (options) =>
   add(new ResiliencePipelineBuilder({ telemetry: () => {} }), options).build();
+
+const controlPrototype = CircuitBreakerManualControl.prototype;
+const providerPrototype = CircuitBreakerStateProvider.prototype;
+/** Its getter works: it is none that was made by `Object.create`. */
+const isReal = ({ state }) => state === 'closed';
+/** Options of a part, right or plainly wrong. */
+const part = (...right) => ({
+  accepts: (value) => right.includes(value),
+  value: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...right) },
+    lazily(
+      () => [],
+      () => new Map(),
+      () => Promise.resolve({}),
+      () => Symbol('x'),
+      () => true,
+      () => null,
+      () => -1,
+      () => NaN,
+      () => '',
+      () => ({ what: 1 }),
+      () => ({ name: '' }),
+      () => revoked({}),
+    ),
+  ),
+});
 
 /** What takes options: its rules for each, for all together, and what to do with them. */
 const TAKERS = {
@@ -235,6 +306,8 @@ const TAKERS = {
       minLimit: integerFrom(1),
       maxLimit: integerFrom(1),
       ...QUEUE,
+      priority: aFunction,
+      overflow: choice('reject-new', 'drop-oldest', 'drop-lowest-priority'),
       shouldDrop: aFunction,
       limitProvider: rule(
         answers((value) => isBare(value) && value.limit === 0),
@@ -259,6 +332,114 @@ const TAKERS = {
     together: (options) =>
       options.fallbackAction === undefined ? 'fallbackValue' in options : options.fallbackValue === undefined,
     take: build((builder, options) => builder.addFallback(options)),
+  },
+  PipelineBuilder: {
+    rules: { name, context: choice('ambient', 'explicit'), telemetry: aFunction },
+    take: (options) => new PipelineBuilder(options).build(),
+  },
+  addRateLimiter: {
+    rules: {
+      permitLimit: integerFrom(1),
+      window: duration,
+      algorithm: choice('fixed-window', 'sliding-window', 'token-bucket'),
+      burst: integerFrom(1),
+      key: aFunction,
+      maxKeys: rule(
+        (value) => Number.isInteger(value) && value >= 1 && value < 2 ** 26,
+        fc.integer({ min: 1, max: 2 ** 26 - 1 }),
+      ),
+      queueLimit: integerFrom(0),
+      onRejected: aFunction,
+      name,
+    },
+    together: ({ permitLimit, window, burst, algorithm }) =>
+      permitLimit !== undefined &&
+      window !== undefined &&
+      (burst === undefined || algorithm === 'token-bucket'),
+    take: build((builder, options) => builder.addRateLimiter(options)),
+  },
+  addCircuitBreaker: {
+    rules: {
+      failureRatio: ratio,
+      minimumThroughput: integerFrom(1),
+      samplingDuration: duration,
+      breakDuration: duration,
+      breakDurationGenerator: aFunction,
+      halfOpenProbes: integerFrom(1),
+      slowCallDuration: duration,
+      slowCallRatio: ratio,
+      consecutiveFailures: integerFrom(1),
+      shouldHandle: aFunction,
+      onOpened: aFunction,
+      onClosed: aFunction,
+      onHalfOpened: aFunction,
+      manualControl: rule(
+        answers((value) => Object.getPrototypeOf(value) === controlPrototype && value.isIsolated === false),
+        lazily(() => new CircuitBreakerManualControl()),
+      ),
+      stateProvider: rule(
+        answers((value) => Object.getPrototypeOf(value) === providerPrototype && isReal(value)),
+        lazily(() => new CircuitBreakerStateProvider()),
+      ),
+      name,
+    },
+    together: ({ slowCallDuration, slowCallRatio }) =>
+      slowCallRatio === undefined || slowCallDuration !== undefined,
+    take: build((builder, options) => builder.addCircuitBreaker(options)),
+  },
+  addRetry: {
+    rules: {
+      maxRetryAttempts: rule(
+        (value) => value === Infinity || (Number.isInteger(value) && value >= 0),
+        fc.oneof(fc.nat(), fc.constant(Infinity)),
+      ),
+      delay: orZero,
+      backoffType: choice('constant', 'linear', 'exponential'),
+      maxDelay: orZero,
+      useJitter: choice(true, false),
+      delayGenerator: aFunction,
+      shouldHandle: verdict,
+      onRetry: aFunction,
+      budget: genuine(() => retryBudget()),
+      respectRetryAfter: choice(true, false),
+      name,
+    },
+    take: build((builder, options) => builder.addRetry(options)),
+  },
+  addHedging: {
+    rules: {
+      maxHedgedAttempts: rule(
+        (value) => Number.isInteger(value) && value >= 1 && value <= 10,
+        fc.integer({ min: 1, max: 10 }),
+      ),
+      delay: rule(
+        (value) => value === Infinity || orZero.accepts(value),
+        fc.oneof(orZero.value, fc.constant(Infinity)),
+      ),
+      actionGenerator: aFunction,
+      shouldHandle: verdict,
+      onHedging: aFunction,
+      name,
+    },
+    take: build((builder, options) => builder.addHedging(options)),
+  },
+  retryBudget: {
+    rules: { ratio: numberThat((value) => value >= 0), minPerSecond: numberThat((value) => value >= 0) },
+    take: build((builder, options) => builder.addRetry({ budget: retryBudget(options) })),
+  },
+  standardPipeline: {
+    rules: {
+      name,
+      context: choice('ambient', 'explicit'),
+      telemetry: aFunction,
+      concurrencyLimiter: part(5, { queueLimit: 3 }, { permitLimit: 2, name: 'all' }),
+      totalTimeout: part('1m', 20_000, { timeout: '2m' }, { timeoutGenerator: wellBehaved }),
+      retry: part({ maxRetryAttempts: 0 }, { delay: 0, name: 'again' }),
+      circuitBreaker: part({ failureRatio: 1 }, { samplingDuration: '1m' }),
+      attemptTimeout: part('5s', { timeout: 15_000 }, { name: 'one' }),
+    },
+    names: ['addConcurrencyLimiter', 'addTimeout', 'addRetry', 'addCircuitBreaker', 'permitLimit', 'timeout'],
+    take: (options) => standardPipeline(options),
   },
   gradient2: {
     rules: {
@@ -328,7 +509,8 @@ function assertHelpful(error, taker, options) {
 /** One execution ends, and with functions that answer well it succeeds; nothing is left. */
 async function assertWorks(pipeline, values, limiters) {
   const outcome = await pipeline.settle(() => 'fine');
-  const odd = values.some((value) => typeof value === 'function' && value !== wellBehaved);
+  const good = [wellBehaved, declines];
+  const odd = values.some((value) => typeof value === 'function' && !good.includes(value));
   if (!odd) assert.ok(outcome.ok, inspect(outcome));
   assertIdle(
     ...limiters
@@ -337,10 +519,12 @@ async function assertWorks(pipeline, values, limiters) {
   );
 }
 
-for (const [taker, { rules, together = () => true, take }] of Object.entries(TAKERS)) {
-  const keys = Object.keys(rules);
+for (const [taker, { rules, together = () => true, names: others = [], take }] of Object.entries(TAKERS)) {
+  const keys = [...Object.keys(rules), ...others];
   const arbitrary = fc.record(
-    Object.fromEntries(keys.map((key) => [key, fc.option(rules[key].value, { nil: undefined })])),
+    Object.fromEntries(
+      Object.entries(rules).map(([key, { value }]) => [key, fc.option(value, { nil: undefined })]),
+    ),
     { requiredKeys: [] },
   );
   const forms = fc.constantFrom(...Object.keys(FORMS));
@@ -387,6 +571,67 @@ for (const [taker, { rules, together = () => true, take }] of Object.entries(TAK
     await fc.assert(property, { seed: SEED, numRuns: RUNS / 2 });
   });
 }
+
+test(`add: anything is refused or makes a strategy (seed ${SEED})`, async () => {
+  const outcome = { ok: true, result: 'fine' };
+  const factories = lazily(
+    () => () => ({ name: 'Own', execute: (next, context) => next(context) }),
+    () => () => ({ name: 'Own', execute: () => outcome }),
+    () => () => ({ name: '', execute: () => outcome }),
+    () => () => ({ execute: () => outcome }),
+    () => () => revoked({}),
+    () => () => new Proxy({ name: 'Own', execute: async () => outcome }, {}),
+  );
+  let accepted = 0;
+  const property = fc.asyncProperty(fc.oneof(anything, factories), async (drawn) => {
+    let pipeline;
+    try {
+      pipeline = new PipelineBuilder().add(made(drawn)).build();
+    } catch (error) {
+      // That of a class is the engine's own.
+      if (!/^Class constructor/.test(error.message)) assertHelpful(error, 'strategy', []);
+      return;
+    }
+    accepted += 1;
+    await assertWorks(pipeline, [], []);
+  });
+  await fc.assert(property, { seed: SEED, numRuns: RUNS });
+  assert.ok(accepted >= 20, `only ${accepted} accepted`);
+});
+
+test(`restoreState: anything is refused or restored (seed ${SEED})`, async () => {
+  const rules = {
+    state: choice('closed', 'open', 'half-open', 'isolated'),
+    breakRemaining: numberThat((value) => value >= 0),
+    exportedAt: numberThat((value) => value >= 0),
+  };
+  const states = fc.record(Object.fromEntries(Object.entries(rules).map(([key, { value }]) => [key, value])));
+  let accepted = 0;
+  const property = fc.property(fc.oneof({ weight: 5, arbitrary: states }, anything), (drawn) => {
+    const saved = made(drawn);
+    const breaker = new ResiliencePipelineBuilder().addCircuitBreaker().build().getStrategy('CircuitBreaker');
+    if (drawn === saved && typeof saved === 'object' && saved !== null) {
+      for (const key of Object.keys(rules)) if (key in saved) saved[key] = made(saved[key]);
+    }
+    const fits = (value) => Object.keys(rules).every((key) => rules[key].accepts(value[key]));
+    const valid = answers(fits)(saved);
+    try {
+      breaker.restoreState(saved);
+    } catch (error) {
+      assert.ok(!valid, inspect(error));
+      assertHelpful(error, 'restoreState', Object.keys(rules));
+      assert.equal(breaker.state, 'closed');
+      return;
+    }
+    assert.ok(valid, 'accepted');
+    accepted += 1;
+    // The epoch is long ago: of most breaks nothing is left.
+    const states = saved.state === 'open' ? ['open', 'half-open'] : [saved.state];
+    assert.ok(states.includes(breaker.state), breaker.state);
+  });
+  fc.assert(property, { seed: SEED, numRuns: RUNS });
+  assert.ok(accepted >= 20, `only ${accepted} accepted`);
+});
 
 test(`a sample of a built-in algorithm is refused or gives a number (seed ${SEED})`, () => {
   const aNumber = rule((value) => typeof value === 'number', anyNumber);

@@ -14,7 +14,8 @@ const cargo = (...args) => spawnSync('cargo', args, { cwd: root, encoding: 'utf8
 test('every item that napi exports catches panics', () => {
   const folder = path.join(root, 'src/binding');
   let items = 0;
-  for (const file of readdirSync(folder)) {
+  for (const file of readdirSync(folder, { recursive: true })) {
+    if (!file.endsWith('.rs')) continue;
     const source = readFileSync(path.join(folder, file), 'utf8');
     // A function or method comes after its attributes; a struct or an impl block runs no code.
     for (const [, options, item] of source.matchAll(
@@ -25,7 +26,7 @@ test('every item that napi exports catches panics', () => {
       assert.match(options ?? '', /\bcatch_unwind\b/, `${file}: ${item.trim()}`);
     }
   }
-  assert.ok(items >= 19, `only ${items} items found`);
+  assert.ok(items >= 24, `only ${items} items found`);
 });
 
 test('the addon as it is built for use has no way to inject faults', async () => {
@@ -43,7 +44,8 @@ import { mock } from 'node:test';
 const require = createRequire(process.cwd() + '/');
 const { armFault, faultIsArmed } = require('../binding.js');
 const resilience = require('@ylcnfrht/resilience');
-const { AdaptiveLimitProvider, InternalError, ResiliencePipelineBuilder } = resilience;
+const { AdaptiveLimitProvider, CircuitBreakerManualControl, InternalError } = resilience;
+const { ResiliencePipelineBuilder } = resilience;
 const { aimd, gradient2, vegas } = resilience;
 const { thread } = require('../lib/native.js');
 const { hold, rejection, turn } = await import(process.cwd() + '/support/hold.mjs');
@@ -55,6 +57,9 @@ process.on('warning', (warning) => {
   if (warning.name !== 'ExperimentalWarning') warnings.push(warning);
 });
 const builder = () => new ResiliencePipelineBuilder();
+const FRAGILE = { consecutiveFailures: 1, breakDuration: '1h' };
+const HALF_OPEN = { state: 'half-open', breakRemaining: 0, exportedAt: 0 };
+const failing = () => Promise.reject(new Error('boom'));
 
 function assertDefect(error, entry) {
   assert.ok(error instanceof InternalError, String(error));
@@ -119,6 +124,165 @@ const CLOSURES = {
     running.finish('a');
     assert.equal(await running.promise, 'a');
     await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'enter: a probe is let in': `
+    const pipeline = builder().addCircuitBreaker(FRAGILE).addConcurrencyLimiter(1).build();
+    const breaker = pipeline.getStrategy('CircuitBreaker');
+    breaker.restoreState(HALF_OPEN);
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    assert.equal(breaker.state, 'half-open');
+    const probe = hold(pipeline);
+    assert.equal(probe.running, true, 'the place came back');
+    assert.equal((await rejection(pipeline.execute(() => 1))).code, 'CIRCUIT_OPEN');
+    probe.finish();
+    await probe.promise;
+    assert.equal(breaker.state, 'closed');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');
+    assert.deepEqual(warnings, []);`,
+  'enter: it has to wait for a rate': `
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: 1000, queueLimit: 1 }).build();
+    const limiter = pipeline.getStrategy('RateLimiter');
+    await pipeline.execute(() => 1);
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    assert.equal(limiter.queued, 0);
+    const waiting = pipeline.execute(() => 'waited');
+    mock.timers.tick(1000);
+    assert.equal(await waiting, 'waited');
+    mock.timers.tick(1000);
+    mock.timers.reset();
+    assertIdle();
+    assert.deepEqual(warnings, []);`,
+  'exit: a probe is over': `
+    const told = [];
+    const pipeline = builder()
+      .addCircuitBreaker({ ...FRAGILE, onClosed: () => told.push('closed') })
+      .addConcurrencyLimiter(1)
+      .build();
+    const breaker = pipeline.getStrategy('CircuitBreaker');
+    breaker.restoreState(HALF_OPEN);
+    armFault('exit', AFTER);
+    assert.equal(await pipeline.execute(() => 'a probe'), 'a probe');
+    await assertWarned('exit');
+    assert.deepEqual([breaker.state, told], ['closed', ['closed']]);
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'exit: the outcome opens a circuit': `
+    const told = [];
+    const pipeline = builder()
+      .addConcurrencyLimiter(1)
+      .addCircuitBreaker({ ...FRAGILE, onOpened: () => told.push('opened') })
+      .build();
+    armFault('exit', AFTER);
+    assert.equal((await rejection(pipeline.execute(failing))).message, 'boom');
+    await assertWarned('exit');
+    assert.deepEqual([pipeline.getStrategy('CircuitBreaker').state, told], ['open', ['opened']]);
+    assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));`,
+  'exit: a waiter leaves the queue of a rate limiter': `
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: '1h', queueLimit: 2 }).build();
+    const limiter = pipeline.getStrategy('RateLimiter');
+    await pipeline.execute(() => 1);
+    const controller = new AbortController();
+    const waiting = hold(pipeline, { signal: controller.signal });
+    armFault('exit', AFTER);
+    controller.abort('gone');
+    assert.equal(await rejection(waiting.promise), 'gone');
+    await assertWarned('exit');
+    assert.equal(limiter.queued, 0);
+    assertIdle();`,
+  'tick: a permit of a rate limiter is due': `
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: 5, queueLimit: 5 }).build();
+    await pipeline.execute(() => 1);
+    const waiting = [1, 2].map((index) => pipeline.execute(() => index));
+    armFault('tick', AFTER);
+    assert.deepEqual(await Promise.all(waiting), [1, 2]);
+    await assertWarned('tick');
+    assertIdle();`,
+  'expire: a permit of a rate limiter is due': `
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: 1000, queueLimit: 5 }).build();
+    await pipeline.execute(() => 1);
+    const waiting = [1, 2].map((index) => pipeline.execute(() => index));
+    armFault('expire', AFTER);
+    mock.timers.tick(1000);
+    assert.equal(await waiting[0], 1);
+    mock.timers.tick(1000);
+    assert.equal(await waiting[1], 2);
+    mock.timers.reset();
+    await assertWarned('expire');
+    assertIdle();`,
+  'dispose: somebody waits for a rate': `
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: '1h', queueLimit: 2 }).build();
+    await pipeline.execute(() => 1);
+    const waiting = [hold(pipeline), hold(pipeline)];
+    armFault('dispose', AFTER);
+    pipeline.dispose();
+    for (const { promise } of waiting) assert.equal((await rejection(promise)).reason, 'disposed');
+    await assertWarned('dispose');
+    assertIdle();`,
+  sleep: `
+    const pipeline = builder().addRetry({ delay: '1h' }).addConcurrencyLimiter(1).build();
+    armFault('sleep', AFTER);
+    assertDefect(await rejection(pipeline.execute(failing)), 'sleep');
+    await turn();
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'sleep: a hedged attempt is to come': `
+    const pipeline = builder().addHedging({ delay: '1h' }).addConcurrencyLimiter(1).build();
+    armFault('sleep', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => new Promise(() => {}))), 'sleep');
+    await turn();
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  wake: `
+    const pipeline = builder().addRetry({ delay: '1h' }).addConcurrencyLimiter(1).build();
+    const controller = new AbortController();
+    const promise = rejection(pipeline.execute(failing, { signal: controller.signal }));
+    await turn();
+    armFault('wake', AFTER);
+    controller.abort('gone');
+    assert.equal(await promise, 'gone');
+    await assertWarned('wake');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  setBreak: `
+    const errors = [];
+    const pipeline = new ResiliencePipelineBuilder({
+      telemetry: ({ name, args }) => name === 'CallbackError' && errors.push(args),
+    })
+      .addCircuitBreaker({ ...FRAGILE, breakDurationGenerator: () => '2h' })
+      .build();
+    const breaker = pipeline.getStrategy('CircuitBreaker');
+    armFault('setBreak', AFTER);
+    assert.equal((await rejection(pipeline.execute(failing))).message, 'boom');
+    assert.equal(errors.length, 1);
+    assertDefect(errors[0].error, 'setBreak');
+    assert.equal(breaker.state, 'open');
+    assert.equal(breaker.exportState().breakRemaining > 3_600_000, AFTER);
+    assertIdle();`,
+  isolate: `
+    const manualControl = new CircuitBreakerManualControl();
+    const pipeline = builder().addCircuitBreaker({ manualControl }).build();
+    armFault('isolate', AFTER);
+    assert.throws(() => manualControl.isolate(), (error) => (assertDefect(error, 'isolate'), true));
+    assert.equal(pipeline.getStrategy('CircuitBreaker').state, AFTER ? 'isolated' : 'closed');
+    manualControl.isolate();
+    assert.equal((await rejection(pipeline.execute(() => 1))).code, 'CIRCUIT_ISOLATED');
+    manualControl.close();
+    await assertWorks(pipeline);`,
+  close: `
+    const manualControl = new CircuitBreakerManualControl(true);
+    const pipeline = builder().addCircuitBreaker({ manualControl }).build();
+    armFault('close', AFTER);
+    assert.throws(() => manualControl.close(), (error) => (assertDefect(error, 'close'), true));
+    assert.equal(pipeline.getStrategy('CircuitBreaker').state, AFTER ? 'closed' : 'isolated');
+    manualControl.close();
+    await assertWorks(pipeline);`,
+  restore: `
+    const pipeline = builder().addCircuitBreaker(FRAGILE).build();
+    const breaker = pipeline.getStrategy('CircuitBreaker');
+    armFault('restore', AFTER);
+    assert.throws(() => breaker.restoreState(HALF_OPEN), (error) => (assertDefect(error, 'restore'), true));
+    assert.equal(breaker.state, AFTER ? 'half-open' : 'closed');
+    await assertWorks(pipeline);
+    assert.equal(breaker.state, 'closed');`,
   'exit: an outcome is being delivered': `
     const pipeline = builder().addConcurrencyLimiter(1).addAdaptiveConcurrencyLimiter().addTimeout('1m').build();
     armFault('exit', AFTER);
@@ -158,6 +322,16 @@ const CLOSURES = {
     assert.equal(await running.promise, 'a');
     await assertWarned('mark');
     await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');`,
+  remaining: `
+    const pipeline = builder().addTimeout('1h').build();
+    const running = hold(pipeline);
+    armFault('remaining', AFTER);
+    assert.equal(running.context.remaining, undefined);
+    await assertWarned('remaining');
+    assert.ok(running.context.remaining > 3_590_000);
+    running.finish('a');
+    assert.equal(await running.promise, 'a');
+    await assertWorks(pipeline);`,
   tick: `
     const pipeline = builder().addConcurrencyLimiter(1).addTimeout(1).build();
     armFault('tick', AFTER);
@@ -241,6 +415,24 @@ for (const reader of ['inflight', 'queued']) {
     await assertWorks(pipeline, 'ConcurrencyLimiter');`;
 }
 
+for (const [reader, read, value] of [
+  ['circuit', 'breaker.state', "'closed'"],
+  ['breakRemaining', 'breaker.exportState().breakRemaining', '0'],
+  ['available', 'limiter.available', '2'],
+  ['available', "limiter.availableFor('a')", '3'],
+  ['keys', 'limiter.keys', '1'],
+  ['evictions', 'limiter.evictions', '0'],
+  ['queued', 'limiter.queued', '0'],
+]) {
+  READERS[`${reader} (${read})`] = `
+    const pipeline = builder().addRateLimiter({ permitLimit: 3, window: '1h' }).addCircuitBreaker().build();
+    const [limiter, breaker] = ['RateLimiter', 'CircuitBreaker'].map((name) => pipeline.getStrategy(name));
+    await pipeline.execute(() => 1);
+    fails('${reader}', () => ${read});
+    assert.equal(${read}, ${value});
+    await assertWorks(pipeline);`;
+}
+
 const CLASSES = {
   'a constructor': `
     const building = builder().addConcurrencyLimiter(1);
@@ -253,8 +445,17 @@ const CLASSES = {
     const building = builder()
       .addConcurrencyLimiter(1)
       .addAdaptiveConcurrencyLimiter({ limitProvider })
+      .addRateLimiter({ permitLimit: 5, window: 1 })
+      .addCircuitBreaker()
       .addTimeout(60_000);
-    for (const method of ['addConcurrencyLimiter', 'addAdaptiveConcurrencyLimiter', 'addTimeout', 'build']) {
+    for (const method of [
+      'addConcurrencyLimiter',
+      'addAdaptiveConcurrencyLimiter',
+      'addRateLimiter',
+      'addCircuitBreaker',
+      'addTimeout',
+      'build',
+    ]) {
       fails('ResiliencePipelineBuilder.' + method, () => building.build());
     }
     fails('Thread.attach', () => building.build());

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { hold, rejection, simulate } from './support/hold.mjs';
 import { assertIdle } from './support/idle.mjs';
-import { DISPOSED_ENDS, ENDS, Mix, generator } from './support/mix.mjs';
+import { DISPOSED_ENDS, ENDS, Mix, RANDOM_ENDS, generator } from './support/mix.mjs';
 
 let unhandled = 0;
 process.on('unhandledRejection', () => {
@@ -31,8 +32,78 @@ test('pipelines disposed at any moment leave no execution pending and no permit 
     await mix.run(100, 1 + Math.floor(random() * 50));
     for (const end of mix.ends.keys()) ends.add(end);
   }
-  for (const end of DISPOSED_ENDS) assert.ok(ends.has(end), end);
+  for (const end of [...DISPOSED_ENDS, ...RANDOM_ENDS]) assert.ok(ends.has(end), end);
   assert.equal(unhandled, 0);
+});
+
+test('300 random pipelines of up to six strategies of all kinds give everything back', async () => {
+  const random = generator(4);
+  for (let round = 0; round < 75; round += 1) {
+    await new Mix(random, 5).run(200, 1 + Math.floor(random() * 100));
+  }
+  assert.equal(unhandled, 0);
+});
+
+test('a half-open circuit has all its probes after any endings of probes that decide nothing', async (t) => {
+  simulate(t);
+  const random = generator(5);
+  const shouldHandle = ({ outcome }) => outcome.error?.message === 'handled';
+  const pipeline = new ResiliencePipelineBuilder()
+    .addTimeout({ timeoutGenerator: ({ context }) => context.properties.get('outer') ?? 60_000 })
+    .addCircuitBreaker({ consecutiveFailures: 1, breakDuration: '1h', halfOpenProbes: 3, shouldHandle })
+    .addConcurrencyLimiter({ permitLimit: 2, queueLimit: 1, queueTimeout: 5 })
+    .addTimeout({ timeoutGenerator: ({ context }) => context.properties.get('inner') ?? 60_000 })
+    .build();
+  const breaker = pipeline.getStrategy('CircuitBreaker');
+  const limiter = pipeline.getStrategy('ConcurrencyLimiter');
+  breaker.restoreState({ state: 'half-open', breakRemaining: 0, exportedAt: 0 });
+  for (let round = 0; round < 2000; round += 1) {
+    const controller = new AbortController();
+    const held = Array.from({ length: 5 }, () => {
+      const properties = [
+        ['outer', random() < 0.2 ? 3 : undefined],
+        ['inner', random() < 0.2 ? 2 : undefined],
+      ];
+      return hold(pipeline, { properties, signal: random() < 0.5 ? controller.signal : undefined });
+    });
+    for (const { fail } of held) if (random() < 0.3) fail(new Error('not handled'));
+    if (random() < 0.5) controller.abort();
+    t.mock.timers.tick(1 + Math.floor(random() * 6));
+    for (const { fail } of held) fail(new Error('not handled'));
+    await Promise.allSettled(held.map(({ promise }) => promise));
+    assert.equal(breaker.state, 'half-open');
+    assertIdle(limiter);
+    // Two run, one waits, and the fourth finds no place among the probes.
+    const probes = Array.from({ length: 4 }, () => hold(pipeline));
+    assert.equal((await rejection(probes[3].promise)).code, 'CIRCUIT_OPEN');
+    assert.deepEqual([limiter.inflight, limiter.queued], [2, 1], `round ${round}`);
+    for (const { fail } of probes) fail(new Error('not handled'));
+    await Promise.allSettled(probes.map(({ promise }) => promise));
+  }
+});
+
+test('a permit of a rate limiter that is due as its waiter gives up is not lost, 10 000 times', async (t) => {
+  simulate(t);
+  const pipeline = new ResiliencePipelineBuilder()
+    .addTimeout(10)
+    .addRateLimiter({ permitLimit: 1, window: 10, queueLimit: 3 })
+    .build();
+  const limiter = pipeline.getStrategy('RateLimiter');
+  for (let round = 0; round < 10_000; round += 1) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = [pipeline.settle(() => 1), pipeline.settle(() => 2, { signal }), pipeline.settle(() => 3)];
+    if (round % 3 === 0) controller.abort('gone');
+    t.mock.timers.tick(10);
+    if (round % 3 === 1) controller.abort('gone');
+    const [first, ...waiters] = await Promise.all(calls);
+    assert.equal(first.ok, true);
+    for (const { ok, error } of waiters) assert.ok(ok || error.code === 'TIMEOUT' || error === 'gone');
+    assert.equal(limiter.queued, 0);
+    assertIdle();
+    t.mock.timers.tick(10);
+    assert.equal(limiter.available, 1, `round ${round}`);
+  }
 });
 
 test('a release and a newcomer in one turn never exceed the limit, and the waiter goes first', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -18,6 +20,66 @@ test('an idle pipeline lets the process exit by itself', async () => {
     await Promise.all([1, 2, 3].map((id) => pipeline.execute(async () => console.log(id))));
   `);
   assert.deepEqual(child, { code: 0, stdout: '1\n2\n3', stderr: '' });
+});
+
+const IDLE = fileURLToPath(new URL('support/idle-member.mjs', import.meta.url));
+const IDLE_OUTPUT = 'open half-open\n0,0,0';
+
+test('CASE 9: an open circuit, spent rates and past retries let the process exit by itself', async () => {
+  const child = await runChild("import './support/idle-member.mjs';");
+  assert.deepEqual(child, { code: 0, stdout: IDLE_OUTPUT, stderr: '' });
+});
+
+test('CASE 9: a forked child too, and a worker', async () => {
+  for (const start of [() => fork(IDLE, { stdio: 'pipe' }), () => new Worker(IDLE, { stdout: true })]) {
+    const member = start();
+    const exited = once(member, 'exit');
+    assert.equal((await text(member.stdout)).trim(), IDLE_OUTPUT);
+    assert.equal((await exited)[0], 0);
+  }
+});
+
+test('waiters of a rate limiter keep the process alive until their permits are due', async () => {
+  const child = await runChild(`${IMPORT}
+    const started = performance.now();
+    const pipeline = builder().addRateLimiter({ permitLimit: 1, window: 20, queueLimit: 5 }).build();
+    for (const id of [0, 1, 2]) {
+      pipeline.execute(() => console.log(id, performance.now() - started >= id * 20 - 0.1));
+    }
+  `);
+  assert.deepEqual(child, { code: 0, stdout: '0 true\n1 true\n2 true', stderr: '' });
+});
+
+test('waiters of a rate limiter that are aborted or disposed let the process exit', async () => {
+  const child = await runChild(`${IMPORT}
+    const controller = new AbortController();
+    const make = () => builder().addRateLimiter({ permitLimit: 1, window: '1h', queueLimit: 5 }).build();
+    const [aborted, disposed] = [make(), make()];
+    for (const pipeline of [aborted, disposed]) await pipeline.execute(() => 1);
+    aborted.execute(() => 1, { signal: controller.signal }).catch((reason) => console.log(reason));
+    disposed.execute(() => 1).catch(({ reason }) => console.log(reason));
+    controller.abort('gone');
+    disposed.dispose();
+  `);
+  assert.deepEqual(child, { code: 0, stdout: 'gone\ndisposed', stderr: '' });
+});
+
+test('the pause of a retry keeps the process alive; an abort or a disposal ends it', async () => {
+  const child = await runChild(`${IMPORT}
+    const started = performance.now();
+    const fails = () => Promise.reject(new Error('boom'));
+    const retrying = (delay) => builder().addRetry({ delay, maxRetryAttempts: 1 }).build();
+    const controller = new AbortController();
+    const disposed = retrying('1h');
+    retrying(30).execute(fails).catch(() => console.log('retried', performance.now() - started >= 30));
+    retrying('1h').execute(fails, { signal: controller.signal }).catch((reason) => console.log(reason));
+    disposed.execute(fails).catch(({ message }) => console.log(message));
+    setImmediate(() => {
+      controller.abort('gone');
+      disposed.dispose();
+    });
+  `);
+  assert.deepEqual(child, { code: 0, stdout: 'gone\nboom\nretried true', stderr: '' });
 });
 
 test('a pending deadline keeps the process alive until it has passed', async () => {

@@ -74,6 +74,42 @@ test('each event has a channel of its own', async (t) => {
     );
 });
 
+test('so has each event of circuits, attempts and rates', async (t) => {
+  simulate(t);
+  const names = [
+    'OnCircuitOpened',
+    'OnCircuitHalfOpened',
+    'OnCircuitClosed',
+    'OnRetry',
+    'OnHedging',
+    'ExecutionAttempt',
+    'OnRateLimiterRejected',
+  ];
+  const heard = names.map((name) => subscribe(t, name));
+  let calls = 0;
+  const circuit = new ResiliencePipelineBuilder()
+    .addCircuitBreaker({ consecutiveFailures: 1, breakDuration: 1000 })
+    .build();
+  await circuit.settle(() => Promise.reject(new Error('boom')));
+  t.mock.timers.tick(1000);
+  await circuit.execute(async () => 1);
+  const pipeline = new ResiliencePipelineBuilder()
+    .addRetry({ delay: 0, maxRetryAttempts: 1 })
+    .addHedging({ delay: Infinity })
+    .addRateLimiter({ permitLimit: 3, window: '1h' })
+    .build();
+  await pipeline.settle(() => {
+    calls += 1;
+    throw new Error('boom');
+  });
+  assert.equal(calls, 3);
+  assert.deepEqual(
+    heard.map((events) => events.map(({ name }) => name)),
+    // Two attempts of the retry, of each two hedged ones; the last found no permit.
+    names.map((name, index) => Array([1, 1, 1, 1, 2, 6, 1][index]).fill(name)),
+  );
+});
+
 test('a listener that throws or rejects changes nothing, and is a process warning each time', async () => {
   for (const telemetry of [
     () => {

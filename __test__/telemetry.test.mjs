@@ -96,7 +96,7 @@ test("a limiter's rejection tells reason and counts, before the execution ends",
       pipelineName: 'search',
       strategyName,
       operationKey: 'get',
-      args: { context, reason: 'full', active: 1, queued: 0 },
+      args: { context, reason: 'full', active: 1, queued: 0, retryAfter: undefined },
     });
     held.finish();
     await held.promise;

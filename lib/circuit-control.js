@@ -11,6 +11,14 @@ const { typeError } = require('./options.js');
 let controlBy;
 /** @type {(provider: CircuitBreakerStateProvider, read: () => CircuitState) => boolean} */
 let provideTo;
+/**
+ * Also false for what only looks like one, such as a proxy.
+ *
+ * @type {(value: any) => value is CircuitBreakerManualControl}
+ */
+let isControl;
+/** The same of a provider. @type {(value: any) => value is CircuitBreakerStateProvider} */
+let isProvider;
 
 class CircuitBreakerManualControl {
   static {
@@ -19,6 +27,7 @@ class CircuitBreakerManualControl {
       control.#breakers.push({ owner: new WeakRef(owner), handle });
       if (control.#isIsolated) handle.isolate();
     };
+    isControl = (value) => typeof value === 'object' && value !== null && #breakers in value;
   }
 
   /** A breaker lives as long as its pipeline. @type {{ owner: WeakRef<object>, handle: Handle }[]} */
@@ -38,13 +47,20 @@ class CircuitBreakerManualControl {
   isolate() {
     this.#isIsolated = true;
     this.#forget();
-    for (const { handle } of this.#breakers) handle.isolate();
+    for (const { handle } of this.#breakers) {
+      // A breaker's callback may have closed them all meanwhile.
+      if (!this.#isIsolated) return;
+      handle.isolate();
+    }
   }
 
   close() {
     this.#isIsolated = false;
     this.#forget();
-    for (const { handle } of this.#breakers) handle.close();
+    for (const { handle } of this.#breakers) {
+      if (this.#isIsolated) return;
+      handle.close();
+    }
   }
 
   #forget() {
@@ -59,6 +75,7 @@ class CircuitBreakerStateProvider {
       provider.#read = read;
       return true;
     };
+    isProvider = (value) => typeof value === 'object' && value !== null && #read in value;
   }
 
   /** @type {(() => CircuitState) | undefined} */
@@ -74,5 +91,7 @@ module.exports = {
   CircuitBreakerManualControl,
   CircuitBreakerStateProvider,
   controlBy: /** @type {typeof controlBy} */ (controlBy),
+  isControl: /** @type {typeof isControl} */ (isControl),
+  isProvider: /** @type {typeof isProvider} */ (isProvider),
   provideTo: /** @type {typeof provideTo} */ (provideTo),
 };

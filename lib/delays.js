@@ -32,7 +32,11 @@ class Delay {
     }
     setClock();
     this.#key = hot.sleep(ms);
-    if (Number.isNaN(this.#key)) throw new InternalError(hot.fault());
+    if (Number.isNaN(this.#key)) {
+      const error = new InternalError(hot.fault());
+      afterCall();
+      throw error;
+    }
     this.#place = new ResilienceContext(context, undefined, undefined);
     ResilienceContext.attach(this.#place, this);
     sleepers.set(this.#key, this);

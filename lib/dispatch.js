@@ -36,7 +36,7 @@ const REASONS = Object.freeze([
 /** The open executions by their ticket's place. @type {(Execution | undefined)[]} */
 const executions = [];
 
-/** Executions whose end moved a circuit, by ticket, until that is told. @type {Map<number, Departed>} */
+/** Executions whose end moved circuits, by ticket, until all effects are told. @type {Map<number, Departed>} */
 const departed = new Map();
 
 /** The pauses under way, by their native key. @type {Map<number, { woken(): void }>} */
@@ -79,7 +79,10 @@ function dispatch() {
         channel[READ] += 1;
         handle(kind, subject, gate, a, b, c, d, e, f);
       }
-      if (channel[BACKLOG] === 0) return;
+      if (channel[BACKLOG] === 0) {
+        if (departed.size > 0) departed.clear();
+        return;
+      }
       // Also a call that failed brings what is left.
       if (report(hot.drain()) && channel[READ] === channel[WRITTEN]) return;
     }
@@ -124,7 +127,7 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
       break;
     case EFFECT.CIRCUIT_OPENED: {
       const opening = { epoch: b, breakMs: c, failureRate: d, failureCount: e, halfOpenAttempts: f };
-      Segment.find(subject)?.gates[gate].circuit?.opened(depart(a), opening);
+      Segment.find(subject)?.gates[gate].circuit?.opened(departed.get(a), opening);
       break;
     }
     case EFFECT.CIRCUIT_HALF_OPENED: {
@@ -133,7 +136,7 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
       break;
     }
     case EFFECT.CIRCUIT_CLOSED:
-      Segment.find(subject)?.gates[gate].circuit?.closed(depart(a));
+      Segment.find(subject)?.gates[gate].circuit?.closed(departed.get(a));
       break;
     case EFFECT.KEY_EVICTED:
       Segment.find(subject)?.gates[gate].keyEvicted?.();
@@ -152,17 +155,6 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
 function find(ticket) {
   const execution = executions[ticket & PLACE];
   return execution?.ticket === ticket ? execution : undefined;
-}
-
-/**
- * The execution whose end moved a circuit.
- *
- * @param {number} ticket
- */
-function depart(ticket) {
-  const execution = departed.get(ticket);
-  departed.delete(ticket);
-  return execution;
 }
 
 /**

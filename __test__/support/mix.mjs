@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
 import { assertIdle } from './idle.mjs';
+import { randomPipeline } from './random-pipeline.mjs';
 
 const ABORTS = ['before', 'queued', 'inside', 'running'];
 const ERRORS = ['thrown', 'rejected', 'priority'];
@@ -12,6 +13,11 @@ const REJECTIONS = ['TIMEOUT', 'full', 'queue-timeout', 'dropped'];
 export const ENDS = ['value', ...ERRORS, ...ABORTS, ...REJECTIONS];
 /** And the ways in which one ends because its pipeline is. */
 export const DISPOSED_ENDS = ['disposed', 'PIPELINE_DISPOSED'];
+/** And those for which its pipelines, which are random, have to have the strategies. */
+export const RANDOM_ENDS = ['key', 'RATE_LIMITED', 'CIRCUIT_OPEN', 'CIRCUIT_ISOLATED'];
+
+/** Pipelines of every mix that are random, besides those of `makePipelines`. */
+const RANDOM_PIPELINES = 4;
 
 /** Uniform numbers in [0, 1), the same for each seed. */
 export function generator(seed) {
@@ -54,8 +60,11 @@ export function makePipelines(queueLimit) {
 const LIMITERS = ['ConcurrencyLimiter', 'AdaptiveConcurrencyLimiter', 'inner'];
 
 /** What an execution came to, in a word. */
-const nameOf = (error) =>
-  error instanceof TypeError ? 'TypeError' : (error.reason ?? error.code ?? error.message ?? error);
+function nameOf(error) {
+  if (error instanceof TypeError) return 'TypeError';
+  if (error.code === 'RATE_LIMITED' && error.reason === 'full') return error.code;
+  return error.reason ?? error.code ?? error.message ?? error;
+}
 
 export class Mix {
   started = 0;
@@ -64,9 +73,17 @@ export class Mix {
   ends = new Map();
   #random;
   #pipelines;
+  /** How often each may call a callback for one execution. */
+  #mostCalls;
   #limiters;
+  #rateLimiters;
+  #controls;
+  /** Of what the pipelines are, should one of them be wrong. */
+  #shapes;
   #disposals;
   #running = 0;
+  /** What was wrong inside of callbacks, where an assertion would only be one more failure. */
+  #wrong = [];
   /** Never aborted, and the caller's signal of many executions. */
   #shared = new AbortController().signal;
 
@@ -78,10 +95,18 @@ export class Mix {
   constructor(random, queueLimit, disposals = 0) {
     this.#random = random;
     this.#disposals = disposals;
-    this.#pipelines = makePipelines(queueLimit);
-    this.#limiters = this.#pipelines
-      .flatMap((pipeline) => LIMITERS.map((name) => pipeline.getStrategy(name)))
-      .filter((limiter) => limiter !== undefined);
+    const made = makePipelines(queueLimit);
+    const drawn = Array.from({ length: RANDOM_PIPELINES }, () => randomPipeline(random, queueLimit));
+    this.#pipelines = [...made, ...drawn.map(({ pipeline }) => pipeline)];
+    this.#mostCalls = [...made.map(() => 1), ...drawn.map(({ mostCalls }) => mostCalls)];
+    const strategies = [
+      ...made.flatMap((pipeline) => LIMITERS.map((name) => pipeline.getStrategy(name))),
+      ...drawn.flatMap((each) => each.strategies),
+    ];
+    this.#limiters = strategies.filter((strategy) => strategy?.inflight !== undefined);
+    this.#rateLimiters = strategies.filter((strategy) => strategy?.evictions !== undefined);
+    this.#controls = drawn.map(({ manualControl }) => manualControl);
+    this.#shapes = drawn.map(({ kinds }) => kinds.join(' > '));
   }
 
   /** Runs `total` executions, `atOnce` of them at a time, and waits until nothing of them is left. */
@@ -99,7 +124,9 @@ export class Mix {
     while (this.#running > 0) await new Promise(setImmediate);
     // And a turn for a rejection that nobody has handled to come out.
     await new Promise(setImmediate);
+    assert.deepEqual(this.#wrong, [], this.#shapes.join('\n'));
     assertIdle(...this.#limiters);
+    for (const { name, queued } of this.#rateLimiters) assert.equal(queued, 0, name);
     assert.equal(getEventListeners(this.#shared, 'abort').length, 0, 'listeners of the shared signal');
   }
 
@@ -144,21 +171,31 @@ export class Mix {
     if (this.#random() < this.#disposals) this.#pick(this.#pipelines).dispose();
   }
 
+  /** Isolates the circuits of a pipeline until the next turn. */
+  #maybeIsolate() {
+    if (this.#random() >= 0.005) return;
+    const control = this.#pick(this.#controls);
+    control.isolate();
+    setImmediate(() => control.close());
+  }
+
   #properties() {
     return [
+      ['key', this.#pick(['a', 'b', 7, undefined, undefined, 'throws'])],
       ['priority', this.#pick([0, 0, 1, 5, NaN, 'throws', -Infinity])],
       ['timeout', this.#pick([0, 1, 3, 1000])],
     ];
   }
 
-  /** A callback that may run once at most. */
+  /** A callback that counts its calls. */
   #callback(index, when, controller) {
     const kind = this.#pick(['value', 'value', 'throw', 'reject', 'turn', 'slow', 'nested']);
     let calls = 0;
     return (context) => {
       calls += 1;
-      assert.equal(calls, 1, 'calls of one callback');
+      if (calls > this.#mostCalls[index]) this.#wrong.push(`${calls} calls of pipeline ${index}`);
       this.#maybeDispose();
+      this.#maybeIsolate();
       if (when === 'inside') controller.abort('inside');
       if (when === 'running') queueMicrotask(() => controller.abort('running'));
       if (kind === 'throw') throw new Error('thrown');
@@ -178,10 +215,8 @@ export class Mix {
     const pipeline = this.#pipelines[index];
     if (pipeline === undefined) return Promise.resolve('value');
     const deeper = this.#random() < 0.5;
-    return pipeline.execute(
-      (context) => (deeper ? this.#nest(index + 1, context) : new Promise(setImmediate)),
-      { properties },
-    );
+    const work = (context) => (deeper ? this.#nest(index + 1, context) : new Promise(setImmediate));
+    return pipeline.execute((context) => this.#track(work(context)), { properties });
   }
 
   /** Counts the callback as at work until `work` is over, whether or not anyone still waits for it. */

@@ -1,11 +1,6 @@
 'use strict';
 
-const {
-  CircuitBreakerManualControl,
-  CircuitBreakerStateProvider,
-  controlBy,
-  provideTo,
-} = require('../circuit-control.js');
+const { controlBy, isControl, isProvider, provideTo } = require('../circuit-control.js');
 const { afterCall } = require('../dispatch.js');
 const { BrokenCircuitError, InternalError, IsolatedCircuitError } = require('../errors.js');
 const { hot } = require('../native.js');
@@ -61,26 +56,36 @@ function circuitBreakerStrategy(options = {}) {
 
 /** @param {Partial<Record<(typeof OPTIONS)[number], any>>} read */
 function readSettings(read) {
-  const { slowCallDuration, slowCallRatio, manualControl, stateProvider } = read;
-  if (slowCallRatio !== undefined && slowCallDuration === undefined) {
+  const {
+    failureRatio = 0.1,
+    minimumThroughput = 100,
+    samplingDuration = 30_000,
+    breakDuration = 5000,
+    halfOpenProbes = 1,
+    slowCallDuration,
+    slowCallRatio = 1,
+    consecutiveFailures,
+    manualControl,
+    stateProvider,
+  } = read;
+  if (read.slowCallRatio !== undefined && slowCallDuration === undefined) {
     throw new TypeError('addCircuitBreaker takes slowCallRatio only together with slowCallDuration');
   }
-  if (manualControl !== undefined && !(manualControl instanceof CircuitBreakerManualControl)) {
+  if (manualControl !== undefined && !isControl(manualControl)) {
     throw typeError('manualControl', 'a CircuitBreakerManualControl', manualControl);
   }
-  if (stateProvider !== undefined && !(stateProvider instanceof CircuitBreakerStateProvider)) {
+  if (stateProvider !== undefined && !isProvider(stateProvider)) {
     throw typeError('stateProvider', 'a CircuitBreakerStateProvider', stateProvider);
   }
-  const { consecutiveFailures } = read;
   return {
-    failureRatio: number('failureRatio', read.failureRatio ?? 0.1, ...RATIO),
-    minimumThroughput: integer('minimumThroughput', read.minimumThroughput ?? 100, 1),
-    samplingMs: positiveDuration('samplingDuration', read.samplingDuration ?? 30_000),
-    breakMs: positiveDuration('breakDuration', read.breakDuration ?? 5000),
-    halfOpenProbes: integer('halfOpenProbes', read.halfOpenProbes ?? 1, 1),
+    failureRatio: number('failureRatio', failureRatio, ...RATIO),
+    minimumThroughput: integer('minimumThroughput', minimumThroughput, 1),
+    samplingMs: positiveDuration('samplingDuration', samplingDuration),
+    breakMs: positiveDuration('breakDuration', breakDuration),
+    halfOpenProbes: integer('halfOpenProbes', halfOpenProbes, 1),
     slowCallMs:
       slowCallDuration === undefined ? Infinity : positiveDuration('slowCallDuration', slowCallDuration),
-    slowCallRatio: number('slowCallRatio', slowCallRatio ?? 1, ...RATIO),
+    slowCallRatio: number('slowCallRatio', slowCallRatio, ...RATIO),
     consecutiveFailures:
       consecutiveFailures === undefined ? 0 : integer('consecutiveFailures', consecutiveFailures, 1),
     breakDurationGenerator: callback('breakDurationGenerator', read.breakDurationGenerator),

@@ -42,7 +42,7 @@ function rateLimiterStrategy(options) {
   if (read.burst !== undefined && algorithm !== 'token-bucket') {
     throw new TypeError("addRateLimiter takes burst only with algorithm 'token-bucket'");
   }
-  const burst = integer('burst', read.burst ?? permitLimit, 1);
+  const burst = read.burst === undefined ? permitLimit : integer('burst', read.burst, 1);
   const maxKeys = integer('maxKeys', most, 1, MAX_KEYS);
   const queueLimit = integer('queueLimit', places, 0);
   const key = callback('key', read.key);

@@ -44,6 +44,8 @@ use super::timers::{Alarm, Driver, Timer};
 pub struct Engine {
     segments: Slab<Segment>,
     sleeps: Slab<Option<Timer>>,
+    /// The sleep that the present call began.
+    new_sleep: Option<Key>,
     ledger: Ledger,
 }
 
@@ -52,6 +54,7 @@ impl Engine {
     /// [`Driver::Outside`] may be another one than the wheel's, and [`Engine::tick`] is by the wheel's.
     pub const fn at(&mut self, now: Nanos, driver: Driver) {
         self.ledger.newcomer = None;
+        self.new_sleep = None;
         self.ledger.now = now;
         self.ledger.timers.driver = driver;
     }
@@ -89,8 +92,12 @@ impl Engine {
         Ok(gates.enter(segment, parameter, &mut self.ledger))
     }
 
-    /// Ends the execution that the present call let in, if any: after a panic its ticket reaches nobody.
+    /// Ends the execution that the present call let in, or the sleep that it began: after a panic its key reaches
+    /// nobody.
     pub fn undo_entry(&mut self) {
+        if let Some(sleep) = self.new_sleep.take() {
+            self.wake(sleep);
+        }
         if let Some(ticket) = self.ledger.newcomer.take() {
             // Stale if it was refused.
             let _ = self.exit(ticket, Outcomes::all(Outcome::NoSample));
@@ -184,6 +191,7 @@ impl Engine {
     /// Begins a sleep of `delay_ms`, which [`Effect::Woken`] ends.
     pub fn sleep(&mut self, delay_ms: f64) -> Key {
         let sleep = self.sleeps.insert(None);
+        self.new_sleep = Some(sleep);
         let Ledger { now, timers, effects, .. } = &mut self.ledger;
         let timer = timers.arm(*now, delay_ms, Alarm::Sleep { sleep }, effects);
         if let Some(place) = self.sleeps.get_mut(sleep) {
