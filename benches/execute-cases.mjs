@@ -2,7 +2,18 @@
 
 import { subscribe } from 'node:diagnostics_channel';
 
-import { bulkhead, timeout, TimeoutStrategy, wrap } from 'cockatiel';
+import {
+  bulkhead,
+  circuitBreaker,
+  ConstantBackoff,
+  handleAll,
+  retry,
+  SamplingBreaker,
+  timeout,
+  TimeoutStrategy,
+  wrap,
+} from 'cockatiel';
+import CircuitBreaker from 'opossum';
 
 import resilience from '../index.js';
 import { serve } from './harness.mjs';
@@ -14,6 +25,8 @@ const reading = async ({ signal }) => {
 
 const limiter = (builder) => builder.addConcurrencyLimiter(10);
 const fixed = (builder) => builder.addConcurrencyLimiter(10).addTimeout('5s');
+const breaker = (builder) => builder.addCircuitBreaker();
+const composite = (builder) => fixed(builder.addRetry().addCircuitBreaker());
 const adaptive = (builder) => builder.addAdaptiveConcurrencyLimiter().addTimeout('5s');
 
 /** @param {'ambient' | 'explicit'} context */
@@ -30,6 +43,13 @@ const peer =
   () =>
     policy.execute(work);
 
+const peerBreaker = () =>
+  circuitBreaker(handleAll, {
+    halfOpenAfter: 5000,
+    breaker: new SamplingBreaker({ threshold: 0.1, duration: 30_000, minimumRps: 4 }),
+  });
+const peerRetry = () => retry(handleAll, { maxAttempts: 3, backoff: new ConstantBackoff(2000) });
+const peerFour = wrap(peerRetry(), peerBreaker(), bulkhead(10, 0), timeout(5000, TimeoutStrategy.Aggressive));
 const peerBoth = wrap(bulkhead(10, 0), timeout(5000, TimeoutStrategy.Aggressive));
 
 serve({
@@ -53,4 +73,14 @@ serve({
   },
   'nobody listens': ours('explicit', adaptive),
   'cockatiel bulkhead': peer(bulkhead(10, 0)),
+  'circuit breaker, ambient': ours('ambient', breaker),
+  'circuit breaker, explicit': ours('explicit', breaker),
+  opossum: () => {
+    const policy = new CircuitBreaker(empty, { timeout: false });
+    return () => policy.fire();
+  },
+  'cockatiel sampling breaker': peer(peerBreaker()),
+  'composite of four, ambient': ours('ambient', composite),
+  'composite of four, explicit': ours('explicit', composite),
+  'cockatiel wrap of four': peer(peerFour),
 });

@@ -20,6 +20,17 @@ const GROUPS = {
     'cockatiel wrap(bulkhead, timeout), signal',
   ],
   'limiter alone': ['fixed limiter, ambient', 'fixed limiter, explicit', 'cockatiel bulkhead'],
+  'circuit breaker alone': [
+    'circuit breaker, ambient',
+    'circuit breaker, explicit',
+    'opossum',
+    'cockatiel sampling breaker',
+  ],
+  'retry, circuit breaker, limiter, timeout': [
+    'composite of four, ambient',
+    'composite of four, explicit',
+    'cockatiel wrap of four',
+  ],
   'adaptive limiter + timeout, explicit, and its events': [
     'telemetry listener',
     'diagnostics_channel subscriber',
