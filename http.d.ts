@@ -4,3 +4,5 @@
 
 export * from './types/http/adapters.js';
 export * from './types/http/inbound.js';
+export * from './types/http/outbound.js';
+export * from './types/http/protect.js';

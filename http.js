@@ -7,11 +7,17 @@ const { resilienceMiddleware } = require('./lib/http/express.js');
 const { fastifyResilience } = require('./lib/http/fastify.js');
 const { honoResilience } = require('./lib/http/hono.js');
 const { koaResilience } = require('./lib/http/koa.js');
+const { protect } = require('./lib/http/protect.js');
+const { resilientFetch } = require('./lib/http/resilient-fetch.js');
+const { resilienceInterceptor } = require('./lib/http/undici.js');
 const { withResilience } = require('./lib/http/node.js');
 
 module.exports.HTTP_REQUEST = HTTP_REQUEST;
 module.exports.fastifyResilience = fastifyResilience;
 module.exports.honoResilience = honoResilience;
 module.exports.koaResilience = koaResilience;
+module.exports.protect = protect;
+module.exports.resilienceInterceptor = resilienceInterceptor;
 module.exports.resilienceMiddleware = resilienceMiddleware;
+module.exports.resilientFetch = resilientFetch;
 module.exports.withResilience = withResilience;

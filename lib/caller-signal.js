@@ -1,42 +1,45 @@
 'use strict';
 
-// The caller's AbortSignal: one listener for all executions that use it, gone with the last of them.
+// The caller's AbortSignal: one listener for all that follow it, gone with the last of them.
 
-/** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
-/** @typedef {(context: ResilienceContext, reason: unknown) => void} Abort */
+/**
+ * @template {object} T
+ * @typedef {(follower: T, reason: unknown) => void} Abort
+ */
 
 /** @type {WeakMap<AbortSignal, CallerSignal>} */
 const known = new WeakMap();
 
-/** The contexts that a signal aborts. */
+/** What a signal aborts: the contexts of executions, and who reads what came of them. */
 class CallerSignal {
-  /** @type {Set<ResilienceContext>} */
-  #followers = new Set();
+  /** @type {Map<object, Abort<any>>} */
+  #followers = new Map();
   #signal;
   #listener;
 
-  /**
-   * @param {AbortSignal} signal
-   * @param {Abort} abort
-   */
-  constructor(signal, abort) {
+  /** @param {AbortSignal} signal */
+  constructor(signal) {
     this.#signal = signal;
     this.#listener = () => {
       const followers = [...this.#followers];
-      for (const context of followers) this.remove(context);
-      for (const context of followers) abort(context, reasonOf(signal));
+      for (const [follower] of followers) this.remove(follower);
+      for (const [follower, abort] of followers) abort(follower, reasonOf(signal));
     };
   }
 
-  /** @param {ResilienceContext} context */
-  add(context) {
+  /**
+   * @template {object} T
+   * @param {T} follower
+   * @param {Abort<T>} abort
+   */
+  add(follower, abort) {
     if (this.#followers.size === 0) this.#signal.addEventListener('abort', this.#listener);
-    this.#followers.add(context);
+    this.#followers.set(follower, abort);
   }
 
-  /** @param {ResilienceContext} context */
-  remove(context) {
-    const removed = this.#followers.delete(context);
+  /** @param {object} follower */
+  remove(follower) {
+    const removed = this.#followers.delete(follower);
     if (!removed || this.#followers.size > 0) return;
     try {
       this.#signal.removeEventListener('abort', this.#listener);
@@ -56,19 +59,20 @@ function reasonOf(signal) {
 }
 
 /**
- * Lets `signal` abort `context` until the context is removed from what this returns.
+ * Lets `signal` abort `follower` until that is removed from what this returns.
  *
+ * @template {object} T
  * @param {AbortSignal} signal
- * @param {ResilienceContext} context
- * @param {Abort} abort
+ * @param {T} follower
+ * @param {Abort<T>} abort
  */
-function follow(signal, context, abort) {
+function follow(signal, follower, abort) {
   let caller = known.get(signal);
   if (caller === undefined) {
-    caller = new CallerSignal(signal, abort);
+    caller = new CallerSignal(signal);
     known.set(signal, caller);
   }
-  caller.add(context);
+  caller.add(follower, abort);
   return caller;
 }
 

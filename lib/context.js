@@ -20,6 +20,7 @@ const storage = new AsyncLocalStorage();
  * the admission.
  */
 const INBOUND = Symbol('@ylcnfrht/resilience.inbound');
+const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
 
 /**
  * @typedef {object} Cancellable
@@ -241,13 +242,16 @@ function createContext(options, ambient) {
     throw typeError('the options of execute', 'an object', options);
   }
   for (const key of Object.keys(options)) {
-    if (key !== 'signal' && key !== 'properties' && key !== 'operationKey') {
-      throw new TypeError(`execute has no option '${key}'; it takes signal, properties, operationKey`);
+    if (!OPTIONS.includes(key)) {
+      throw new TypeError(`execute has no option '${key}'; it takes ${OPTIONS.join(', ')}`);
     }
   }
-  const { signal, properties, operationKey } = options;
+  const { signal, properties, operationKey, repeatable } = options;
   if (operationKey !== undefined && typeof operationKey !== 'string') {
     throw typeError('operationKey', 'a string', operationKey);
+  }
+  if (repeatable !== undefined && typeof repeatable !== 'boolean') {
+    throw typeError('repeatable', 'a boolean', repeatable);
   }
   const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
   if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);

@@ -1,5 +1,6 @@
 'use strict';
 
+const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
 const { ResilienceContext, createContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const { PipelineDisposedError } = require('./errors.js');
@@ -148,10 +149,11 @@ class ResiliencePipeline {
     }
     if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
     const ambient = this.#ambient;
+    const started = options?.repeatable === false && !this.#simple ? startOnce(callback) : callback;
     const context = createContext(options, ambient);
     const execution = this.#simple
-      ? new Execution(this.#onlySegment, context, callback, ambient, false, form)
-      : new Execution(undefined, context, () => this.#run(0, context, callback, stream), false, true, form);
+      ? new Execution(this.#onlySegment, context, started, ambient, false, form)
+      : new Execution(undefined, context, () => this.#run(0, context, started, stream), false, true, form);
     execution.stream = stream;
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
     return execution;
@@ -207,6 +209,7 @@ class ResiliencePipeline {
       if (!(own instanceof ResilienceContext)) throw typeError('the argument of next', 'a context', own);
       return this.#run(index + 1, own, callback, stream);
     };
+    withAttempts(next, attemptsOf(callback));
     try {
       const outcome = this.#ambient
         ? await storage.run(context, () => combinator.execute(next, context))

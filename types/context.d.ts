@@ -40,6 +40,16 @@ export interface ExecuteOptions {
   properties?: Iterable<readonly [string, unknown]> | undefined;
   /** Names the operation in `context.operationKey` and in telemetry. Default: `undefined`. */
   operationKey?: string | undefined;
+  /**
+   * Whether the callback may be started more than once. Default true. false: once it was started, no retry
+   * and no hedging starts it again; what failed before that, such as a refusal by a limiter further in, is
+   * retried as ever. Hedging then makes its attempts one after the other. Holds for this execution alone,
+   * and for none inside of it.
+   *
+   * @example
+   * await pipeline.execute(({ signal }) => chargeCard(order, signal), { repeatable: false });
+   */
+  repeatable?: boolean | undefined;
 }
 
 /**

@@ -13,9 +13,8 @@ const FASTIFY = {
 /**
  * @param {any} fastify
  * @param {unknown} options `InboundOptions`.
- * @param {(error?: Error) => void} done
  */
-function fastifyResilience(fastify, options, done) {
+async function fastifyResilience(fastify, options) {
   const admission = new Admission(FASTIFY, options);
   fastify.addHook('onRequest', (/** @type {any} */ request, /** @type {any} */ reply, /** @type {any} */ next) => {
     admission.admit({
@@ -34,7 +33,6 @@ function fastifyResilience(fastify, options, done) {
   });
   // An instance may have several; the first one is found on it.
   if (!fastify.hasDecorator('resilience')) fastify.decorate('resilience', admission.expose({}));
-  done();
 }
 
 // What the package fastify-plugin sets: the hook belongs to the instance that registers the plugin, and not to

@@ -27,11 +27,23 @@ function honoResilience(options) {
         subject: c,
         handle: () => void next().then(() => resolve(undefined), reject),
         fail: reject,
-        // With the status, which middlewares further out may log.
-        answered: () => resolve(new Response(null, { status: res.statusCode, headers: ALREADY_SENT })),
+        answered: () => resolve(alreadySent(res)),
       });
     });
   return admission.expose(middleware);
+}
+
+/**
+ * What @hono/node-server takes as a response that was answered on its behalf.
+ *
+ * @param {import('node:http').ServerResponse} res
+ */
+function alreadySent(res) {
+  // With the status, which middlewares further out may log.
+  const response = new Response(null, { status: res.statusCode, headers: ALREADY_SENT });
+  // A response of its own kind that nobody has looked into, @hono/node-server sends without heeding the mark.
+  void response.body;
+  return response;
 }
 
 module.exports = { honoResilience };

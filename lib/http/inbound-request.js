@@ -9,15 +9,11 @@ const { INBOUND, ResilienceContext, storage } = require('../context.js');
 const { isExecutionRejected } = require('../errors.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
+const { unwatch, watch } = require('./connection.js');
+const { observe } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
-const { respond } = require('./respond.js');
+const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
-
-/** The requests under way on a connection: also those whose response has no socket of its own yet, or any more. */
-const REQUESTS = Symbol('requests');
-
-/** What a response emits at its end: when it was ended, when it was handed to the system, and at the latest. */
-const END_EVENTS = new Set(['prefinish', 'finish', 'close']);
 
 class InboundRequest {
   /** @type {((result: Promise<never> | undefined) => void) | undefined} */
@@ -62,7 +58,7 @@ class InboundRequest {
       // Answered before it got here: its handler may run, but there is no response to hold a permit for.
       this.#over = true;
     } else {
-      this.#observe();
+      if (/** @type {any} */ (this.req)[INBOUND] === this) observe(this);
       if (this.#socket) watch(this.#socket, this);
       if (this.#socket?.destroyed) this.closed();
     }
@@ -81,12 +77,36 @@ class InboundRequest {
     if (storage.getStore() === context) this.carried = context;
     if (this.admission.measures) this.#observeFirstByte();
     if (this.admission.hasQuota) this.#tellQuota(undefined);
-    const handled = /** @type {any} */ (this.exchange.handle());
+    const handled = this.#handle();
     if (this.#over) return this.#result();
     return new Promise((resolve) => {
       this.#end = resolve;
-      if (typeof handled?.then === 'function') handled.then(undefined, (/** @type {unknown} */ error) => resolve(Promise.reject(error)));
+      handled?.then(undefined, (/** @type {unknown} */ error) => {
+        if (!this.#over) {
+          this.#end = undefined;
+          resolve(Promise.reject(error));
+        } else if (this.#answered) {
+          // What a framework would have answered it by comes too late.
+          this.admission.swallowed += 1;
+        }
+      });
     });
+  }
+
+  /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
+  #handle() {
+    const tell = (/** @type {unknown} */ error) => {
+      if (this.#over && !this.#answered) warn(error);
+    };
+    try {
+      const handled = /** @type {any} */ (this.exchange.handle());
+      if (typeof handled?.then !== 'function') return undefined;
+      handled.then(undefined, tell);
+      return handled;
+    } catch (error) {
+      tell(error);
+      throw error;
+    }
   }
 
   /** The response or its connection has ended. */
@@ -109,65 +129,13 @@ class InboundRequest {
   /** Hangs it below the request's outermost one: each middleware makes one. */
   #link() {
     const req = /** @type {any} */ (this.req);
-    /** @type {InboundRequest | undefined} */
-    let last = req[INBOUND];
-    if (last === undefined) {
-      req[INBOUND] = this;
-      if (this.subject !== req) this.subject[INBOUND] = this;
-      return;
-    }
+    /** @type {InboundRequest} */
+    const outermost = (req[INBOUND] ??= this);
+    // One around a framework knows another request than one inside of it.
+    if (this.subject !== req) this.subject[INBOUND] ??= outermost;
+    let last = outermost;
     while (last.inner !== undefined) last = last.inner;
-    last.inner = this;
-  }
-
-  /**
-   * Stands before what the response and the request emit: to know of the end, and to give their listeners the
-   * handler's context, because events come from the connection, outside of any AsyncLocalStorage scope.
-   *
-   * The hooks are as few as will do: a property added to a response of Express takes microseconds, because
-   * it changes the prototype of each, after which V8 shares no hidden class among them.
-   */
-  #observe() {
-    const { res } = this;
-    const req = /** @type {any} */ (this.req);
-    if (req[INBOUND] !== this) return;
-    const { emit } = res;
-    res.emit = (/** @type {any[]} */ ...args) => {
-      if (END_EVENTS.has(args[0])) this.#tellEnd(args[0] === 'prefinish');
-      return this.#emit(emit, res, args);
-    };
-    const { emit: reqEmit } = req;
-    req.emit = (/** @type {any[]} */ ...args) => this.#emit(reqEmit, req, args);
-    // A response that has to wait for another on its connection tells nothing when it is ended.
-    if (res.socket === null) this.#observeEnd();
-  }
-
-  #observeEnd() {
-    const { res } = this;
-    const { end } = res;
-    res.end = /** @type {any} */ (
-      (/** @type {any[]} */ ...args) => {
-        const result = Reflect.apply(/** @type {Function} */ (end), res, args);
-        if (res.writableEnded) this.#tellEnd(true);
-        return result;
-      }
-    );
-  }
-
-  /**
-   * @param {Function} emit
-   * @param {import('node:events').EventEmitter} emitter
-   * @param {any[]} args
-   */
-  #emit(emit, emitter, args) {
-    let carried;
-    for (let each = /** @type {InboundRequest | undefined} */ (this); each !== undefined; each = each.inner) {
-      carried = each.carried ?? carried;
-    }
-    if (carried === undefined || emitter.listenerCount(args[0]) === 0) {
-      return Reflect.apply(emit, emitter, args);
-    }
-    return storage.run(carried, Reflect.apply, emit, emitter, args);
+    if (last !== this) last.inner = this;
   }
 
   /** The context of the innermost handler that runs. */
@@ -175,16 +143,6 @@ class InboundRequest {
     let { context } = this;
     for (let each = this.inner; each !== undefined; each = each.inner) context = each.context ?? context;
     return context;
-  }
-
-  /**
-   * @param {boolean} unread Whether there may be some of the response that the client has yet to read. It may
-   *   take for ever: unless a deadline guards that too, it needs no permit.
-   */
-  #tellEnd(unread) {
-    for (let each = /** @type {InboundRequest | undefined} */ (this); each !== undefined; each = each.inner) {
-      if (!unread || !each.admission.guardsBody) each.closed();
-    }
   }
 
   /** Every first byte goes through `writeHead`. An adaptive limiter measures the time to it. */
@@ -225,7 +183,13 @@ class InboundRequest {
   /** @param {import('../outcome.js').AnyOutcome} outcome */
   #settled(outcome) {
     const { res } = this;
-    if (this.#answered || this.#over || (outcome.ok && res.headersSent)) return;
+    if (this.#answered) return;
+    if (this.#over) {
+      // Its client left the queue, or had its answer from elsewhere: nothing will come of it.
+      if (this.context === undefined) this.exchange.answered?.();
+      return;
+    }
+    if (outcome.ok && res.headersSent) return;
     const error = outcome.ok ? undefined : outcome.error;
     // Without an error, a fallback took the handler's place.
     if (error === undefined || isExecutionRejected(error)) {
@@ -248,6 +212,7 @@ class InboundRequest {
    * Tells the client what it has left, by this middleware and by those before.
    *
    * @param {any} error Of a request that is refused.
+   * @returns {number} The seconds for which it has nothing left.
    */
   #tellQuota(error) {
     const { admission, rateKey } = this;
@@ -261,56 +226,32 @@ class InboundRequest {
     for (; each !== undefined; each = each.inner) if (each.quota !== undefined) quotas.push(each.quota);
     const capacities = isFull && admission.capacity !== undefined ? [admission.capacity] : [];
     setQuotaHeaders(this.res, admission.headers, quotas, capacities);
+    return Math.max(0, ...quotas.map(({ remaining, resetS }) => (remaining === 0 ? resetS : 0)));
   }
 
   /** Answers in the handler's place. */
   #answer(/** @type {unknown} */ error) {
-    const { admission, exchange, res, subject } = this;
     this.#answered = true;
-    exchange.answered?.();
-    if (isExecutionRejected(error)) admission.tellRejected(subject, error);
-    if (res.writableEnded) {
-      if (admission.guardsBody) res.destroy();
-      return;
-    }
+    if (isExecutionRejected(error)) this.admission.tellRejected(this.subject, error);
+    if (!this.res.writableEnded) this.#write(error);
+    else if (this.admission.guardsBody) cutOff(this.res);
+    this.exchange.answered?.();
+  }
+
+  #write(/** @type {unknown} */ error) {
+    const { admission, res } = this;
     const begun = res.headersSent;
-    if (!begun) this.#tellQuota(error);
-    respond(res, error, admission);
+    respond(res, error, admission, begun ? 0 : this.#tellQuota(error));
     if (begun || this.context === undefined) return;
-    const cutOff = () => {
+    const close = () => {
       seal(res, () => {
         admission.swallowed += 1;
       });
     };
     // A middleware that delays the end still needs the response.
-    if (res.headersSent) cutOff();
-    else res.once('finish', cutOff);
+    if (res.headersSent) close();
+    else res.once('finish', close);
   }
-}
-
-/**
- * @param {any} socket
- * @param {InboundRequest} request
- */
-function watch(socket, request) {
-  /** @type {Set<InboundRequest> | undefined} */
-  let underWay = socket[REQUESTS];
-  if (underWay === undefined) {
-    const set = new Set();
-    socket[REQUESTS] = underWay = set;
-    socket.once('close', () => {
-      for (const each of set) each.closed();
-    });
-  }
-  underWay.add(request);
-}
-
-/**
- * @param {any} socket
- * @param {InboundRequest} request
- */
-function unwatch(socket, request) {
-  socket?.[REQUESTS]?.delete(request);
 }
 
 /** An answer with an error status. */

@@ -42,9 +42,9 @@ function setQuotaHeaders(res, form, quotas, capacities) {
     }
   }
   if (quotas.length === 0) return;
-  // The older forms know one quota: the one that is nearest to its end.
+  // The older forms know one quota: the one that is nearest to its end, for the longest time.
   const { limit, windowS, remaining, resetS } = quotas.reduce((least, quota) =>
-    quota.remaining < least.remaining ? quota : least,
+    (quota.remaining - least.remaining || least.resetS - quota.resetS) < 0 ? quota : least,
   );
   if (form === 'draft-7') {
     res.setHeader('RateLimit-Policy', `${limit};w=${windowS}`);

@@ -6,6 +6,7 @@ const { STATUS_CODES } = require('node:http');
 
 const { isExecutionRejected } = require('../errors.js');
 const { spread } = require('./drain-time.js');
+const { leaveUnread } = require('./unread-body.js');
 
 /**
  * What a client is told, by error code and reason: nothing about the inside of the service.
@@ -41,6 +42,9 @@ const BODY_HEADERS = [
   'Transfer-Encoding',
 ];
 
+/** RFC 9113, section 7. */
+const HTTP2_INTERNAL_ERROR = 2;
+
 /** @typedef {import('./admission.js').Admission} Admission */
 
 /**
@@ -49,15 +53,16 @@ const BODY_HEADERS = [
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
  * @param {Admission} admission
+ * @param {number} [leastS] Before so many seconds have passed, the client would be refused in any case.
  */
-function respond(res, error, admission) {
+function respond(res, error, admission, leastS = 0) {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
-    res.destroy();
+    cutOff(res);
     return;
   }
   try {
-    write(res, error, admission);
+    write(res, error, admission, leastS);
   } catch (failure) {
     // A middleware has patched the response with something that throws: the client must not wait for ever.
     res.destroy(/** @type {Error} */ (failure));
@@ -68,8 +73,9 @@ function respond(res, error, admission) {
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
  * @param {Admission} admission
+ * @param {number} leastS
  */
-function write(res, error, admission) {
+function write(res, error, admission, leastS) {
   const refusal = describe(error);
   const { statusCode, code, reason } = refusal;
   const message =
@@ -85,8 +91,20 @@ function write(res, error, admission) {
   res.setHeader('Content-Length', Buffer.byteLength(body));
   res.setHeader('Cache-Control', 'no-store');
   const retryAfter = retryAfterOf(refusal, admission);
-  if (retryAfter !== undefined) res.setHeader('Retry-After', retryAfter);
+  if (retryAfter !== undefined) res.setHeader('Retry-After', Math.max(retryAfter, leastS));
+  leaveUnread(res);
   res.end(body);
+}
+
+/**
+ * Ends a response that has begun, so that its client does not take what it has for the whole.
+ *
+ * @param {any} res
+ */
+function cutOff(res) {
+  if (res.stream === undefined) res.destroy();
+  // A stream of HTTP/2 that is destroyed seems to have ended well.
+  else res.stream.close(HTTP2_INTERNAL_ERROR);
 }
 
 /**
@@ -132,4 +150,4 @@ function problem({ statusCode: status, code }, detail, { pipeline }) {
   return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code };
 }
 
-module.exports = { respond };
+module.exports = { cutOff, respond };

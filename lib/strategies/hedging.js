@@ -1,5 +1,6 @@
 'use strict';
 
+const { attemptsOf } = require('../attempts.js');
 const { ResilienceContext, storage } = require('../context.js');
 const { callback, integer, name: readName, nonNegativeDuration, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
@@ -55,6 +56,7 @@ class Race {
   #settings;
   #scope;
   #next;
+  #attempts;
   #context;
   #timed;
   #startedAt;
@@ -70,6 +72,7 @@ class Race {
     this.#settings = settings;
     this.#scope = scope;
     this.#next = next;
+    this.#attempts = attemptsOf(next);
     this.#context = context;
     const { telemetry } = scope;
     this.#timed =
@@ -118,6 +121,8 @@ class Race {
     const { telemetry, delays } = this.#scope;
     if (this.#exhausted || this.#started > maxHedgedAttempts || delays.disposed) return false;
     if (this.#isOver || ResilienceContext.isAborted(this.#context)) return false;
+    // What starts once has one attempt at a time: two could both get as far as to start it.
+    if (this.#attempts?.spent || (this.#attempts?.single && this.#running.size > 0)) return false;
     const attemptNumber = this.#started;
     const own = this.#enter();
     const run = actionGenerator === undefined ? this.#next : this.#generate(attemptNumber, own);
@@ -227,6 +232,7 @@ class Race {
     this.#leave(own);
     if (!handled) this.#finish(outcome);
     else if (!this.#hedge() && this.#running.size === 0) this.#finish(outcome);
+    else this.#attempts?.discard?.(outcome);
   }
 
   /**

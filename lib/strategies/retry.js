@@ -1,5 +1,6 @@
 'use strict';
 
+const { attemptsOf } = require('../attempts.js');
 const { Backoff } = require('../backoff.js');
 const { ResilienceContext } = require('../context.js');
 const {
@@ -106,6 +107,7 @@ class Retry {
     const { budget, maxRetryAttempts, name, onRetry, rule } = this.#settings;
     const telemetry = this.#telemetry;
     if (budget !== undefined) countFirst(budget);
+    const attempts = attemptsOf(next);
     /** @type {Backoff | undefined} */
     let backoff;
     for (let attemptNumber = 0; ; attemptNumber += 1) {
@@ -123,6 +125,7 @@ class Retry {
         telemetry.emit('ExecutionAttempt', name, context, args, handled ? 'warning' : 'information');
       }
       if (!handled || attemptNumber >= maxRetryAttempts || this.#isOver(context)) return outcome;
+      if (attempts?.spent) return outcome;
       if (budget !== undefined && !takeRetry(budget)) return outcome;
 
       backoff ??= new Backoff(rule);
@@ -135,6 +138,7 @@ class Retry {
         await telemetry.notify(name, 'onRetry', onRetry, args);
         if (this.#isOver(context)) return outcome;
       }
+      attempts?.discard?.(outcome);
       const breathMs = attemptNumber % BREATH_AFTER === BREATH_AFTER - 1 ? BREATH_MS : 0;
       const pauseMs = Math.max(retryDelay, breathMs);
       if (pauseMs > 0) {

@@ -101,16 +101,12 @@ export interface HonoResilience extends Inbound {
  * The same as a plugin for Fastify 5 and 4: it stands before every route of the instance that it is registered
  * on. The instance then has `resilience`, with {@link Inbound}'s members; `close()` disposes of it.
  *
- * @throws (by `register`) what {@link resilienceMiddleware} throws.
+ * @throws (`register` rejects with it) what {@link resilienceMiddleware} throws.
  *
  * @example
  * await app.register(fastifyResilience, { timeout: '5s', concurrency: { permitLimit: 200 } });
  */
-export function fastifyResilience(
-  fastify: any,
-  options: InboundOptions<FastifyRequestLike>,
-  done: (error?: Error) => void,
-): void;
+export function fastifyResilience(fastify: any, options: InboundOptions<FastifyRequestLike>): Promise<void>;
 
 /** A request listener for a plain server. */
 export interface ResilientListener extends Inbound {

@@ -12,6 +12,9 @@ import type { ResiliencePipeline } from '../pipeline.js';
  */
 export const HTTP_REQUEST: '@ylcnfrht/resilience.httpRequest';
 
+/** A callback, which may also ask for the type that the framework itself has for its request. */
+export type InboundCallback<Argument, Result> = { bivariant(argument: Argument): Result }['bivariant'];
+
 /** Options of the concurrency cap. */
 export interface InboundConcurrency {
   /** Max requests running at once. An integer, 1 to 2^31-1. */
@@ -32,7 +35,7 @@ export interface InboundRateLimit<Request = any> {
    * By what a client is known. `undefined` is a key like any other. Default: its address as the framework has
    * it, IPv6 by its first 64 bits. One that throws, or gives anything else, is the framework's error to handle.
    */
-  key?: ((request: Request) => string | number | undefined) | undefined;
+  key?: InboundCallback<Request, string | number | undefined> | undefined;
   /** Default `'fixed-window'`. */
   algorithm?: 'fixed-window' | 'sliding-window' | 'token-bucket' | undefined;
   /** Permits of a full bucket, only with `'token-bucket'`. Default: permitLimit. An integer >= 1. */
@@ -58,17 +61,17 @@ export interface InboundResponseArgs<Request = any> {
 /** Options of every adapter, whatever its pipeline. */
 export interface InboundCommonOptions<Request = any> {
   /** Requests to leave alone, such as health checks: they run at once, outside of the pipeline. */
-  skip?: ((request: Request) => boolean) | undefined;
+  skip?: InboundCallback<Request, boolean> | undefined;
   /**
    * Called when a request is answered in the handler's place (429, 503, 504). One that throws becomes a process
    * warning.
    */
-  onRejected?: ((args: OnInboundRejectedArgs<Request>) => void | PromiseLike<void>) | undefined;
+  onRejected?: InboundCallback<OnInboundRejectedArgs<Request>, void | PromiseLike<void>> | undefined;
   /**
    * Which error statuses of the handler are a sign of overload to an adaptive limiter that has no `shouldDrop`
    * of its own; the others give no sample. Default: 503 and 504.
    */
-  shouldDrop?: ((args: InboundResponseArgs<Request>) => boolean) | undefined;
+  shouldDrop?: InboundCallback<InboundResponseArgs<Request>, boolean> | undefined;
   /** Answer with `application/problem+json` (RFC 9457). Default false. */
   problemDetails?: boolean | undefined;
   /**

@@ -82,7 +82,7 @@ export interface CircuitBreakerOptions<T = any> {
    * that do not end make way for others after one more breakDuration.
    */
   halfOpenProbes?: number | undefined;
-  /** Executions that take longer are slow; a slow probe opens the circuit. Default: none is slow. > 0. */
+  /** From this time on an execution is slow; a slow probe opens the circuit. Default: none is slow. > 0. */
   slowCallDuration?: Duration | undefined;
   /**
    * Share of slow executions from which the circuit opens. Default 1. In (0, 1]; with slowCallDuration only.

@@ -1,0 +1,99 @@
+'use strict';
+
+// The rest of a request's body when the answer goes out before it has been read: a refused upload.
+//
+// Reading it all would cost what the refusal has just saved. Closing the connection while the client still
+// sends makes the system answer with a reset, on which a client may lose an answer that it has not read yet.
+// So a small rest is read, and otherwise the connection is closed in two steps: our side at once, the whole as
+// soon as the client has closed its own side, at the latest after a while.
+
+/** How much more is read of a body: that costs less than another connection. */
+const SMALL_BYTES = 64 * 1024;
+/** How long a client has to take the answer before its connection is destroyed. */
+const LINGER_MS = 1000;
+
+// As they are at load: a socket lives in real time.
+const { clearTimeout, setTimeout } = require('node:timers');
+
+/** @typedef {import('node:http').IncomingMessage} IncomingMessage */
+/** @typedef {import('node:http').ServerResponse} ServerResponse */
+
+/**
+ * To be called before a response is ended that is not the handler's.
+ *
+ * @param {ServerResponse} res
+ */
+function leaveUnread(res) {
+  const { req } = res;
+  const { stream } = /** @type {any} */ (res);
+  if (stream !== undefined) {
+    if (!req.complete) stream.once('finish', () => stream.close());
+    return;
+  }
+  const { socket } = req;
+  if (!socket || !hasRest(req)) return;
+  if (!isReadToEnd(req, res)) res.setHeader('Connection', 'close');
+  closeGently(socket, res);
+}
+
+/**
+ * Whether some of the body has yet to come, or to be read: a request that holds more than its buffer should
+ * stops its connection.
+ *
+ * @param {IncomingMessage} req
+ */
+function hasRest(req) {
+  if (req.complete && req.readableLength < req.readableHighWaterMark) return false;
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  return encoding !== undefined || Number(length ?? 0) > 0;
+}
+
+/**
+ * Whether Node.js reads the rest, after which the connection goes on. It leaves that to a handler which has
+ * begun to.
+ *
+ * @param {IncomingMessage} req
+ * @param {ServerResponse} res
+ */
+function isReadToEnd(req, res) {
+  const { expect, 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  if (encoding !== undefined || Number(length) > SMALL_BYTES) return false;
+  // Whether the client was told to go on has no public name; without that, it counts as not told.
+  if (expect !== undefined && /** @type {any} */ (res)._sent100 !== true) return false;
+  return req.readableFlowing === null && !req.readableDidRead;
+}
+
+/**
+ * If Node.js closes the connection after this response, whyever, it does so by `destroySoon`.
+ *
+ * @param {import('node:net').Socket} socket
+ * @param {ServerResponse} res
+ */
+function closeGently(socket, res) {
+  let lingers = false;
+  socket.destroySoon = () => {
+    if (!lingers) linger(socket);
+    lingers = true;
+  };
+  res.once('finish', () => {
+    if (!lingers) delete (/** @type {any} */ (socket).destroySoon);
+  });
+}
+
+/** @param {import('node:net').Socket} socket */
+function linger(socket) {
+  // The parser's: no more requests are taken from here, and that the body is not complete is no error.
+  socket.removeAllListeners('data').removeAllListeners('end');
+  let left = SMALL_BYTES;
+  socket.on('data', ({ length }) => {
+    left -= length;
+    if (left < 0) socket.pause();
+  });
+  socket.once('end', () => socket.destroy());
+  socket.end();
+  // A paused connection keeps no process alive, which would end before its server has told that it is closed.
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+module.exports = { leaveUnread };
