@@ -100,7 +100,8 @@ forEachAdapter((adapter) => {
         queueLimit: 6,
         queueTimeout: 12,
         overflow: 'drop-lowest-priority',
-        priority: ({ properties }) => Number(properties.get(HTTP_REQUEST).headers['x-rank']),
+        priority: ({ properties }) =>
+          Number(adapter.requestOf(properties.get(HTTP_REQUEST)).headers['x-rank']),
       })
       .addTimeout(10)
       .build();

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ResiliencePipelineBuilder, getResilienceContext, getResilienceSignal } from '@ylcnfrht/resilience';
 import { HTTP_REQUEST, resilienceMiddleware } from '@ylcnfrht/resilience/http';
-import { forEachAdapter } from './support/http-adapters.mjs';
+import { expressAdapters, forEachAdapter } from './support/http-adapters.mjs';
 import { oneConnection, rawConnection, send } from './support/http-client.mjs';
 import { FULL, LATE, assertAnswer, deferred, listen, serve, turn, until } from './support/http-server.mjs';
 
@@ -266,4 +266,23 @@ forEachAdapter((adapter) => {
     held[0].send('report');
     assert.equal((await first.response).text, 'report');
   });
-});
+
+  test('a handler behind a body parser has its context', async (t) => {
+    const { send } = await serve(t, adapter, {
+      after: [express.json()],
+      options,
+      routes: {
+        'POST /work': (req, res) => {
+          res.end(JSON.stringify([req.body, getResilienceContext() === getResilienceContext(req)]));
+        },
+      },
+    });
+    const headers = { 'content-type': 'application/json' };
+    const body = (request) => {
+      request.write('{ "a":');
+      setImmediate(() => request.end('1 }'));
+    };
+    const { text } = await send('/work', { method: 'POST', headers, body }).response;
+    assert.equal(text, '[{"a":1},true]');
+  });
+}, expressAdapters);

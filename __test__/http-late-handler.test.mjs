@@ -9,7 +9,7 @@ import { forEachAdapter } from './support/http-adapters.mjs';
 import { oneConnection, rawConnection } from './support/http-client.mjs';
 import { LATE, assertAnswer, deferred, serve, turn, until } from './support/http-server.mjs';
 
-/** What a handler does after its deadline, and how many late writes that is. */
+/** What a handler does after its deadline, and how many late writes that is, if it can be told. */
 const LATE_ACTS = {
   'answers with end': [(res) => assert.equal(res.end('late'), res), 1],
   'answers with a head': [(res) => res.writeHead(200, { 'x-late': '1' }).end('late'), 1],
@@ -18,9 +18,12 @@ const LATE_ACTS = {
   'removes headers': [(res) => res.removeHeader('content-type'), 0],
   'destroys the response': [(res) => res.destroy(), 0],
   'destroys the response with an error': [(res) => res.destroy(new Error('late')), 0],
-  'passes an error on': [(_res, next) => next(new Error('late')), 1],
-  'passes a client error on': [(_res, next) => next(Object.assign(new Error('late'), { status: 400 })), 1],
-  'finds no other route': [(_res, next) => next(), 1],
+  'passes an error on': [(_res, next) => next(new Error('late')), 'by the framework'],
+  'passes a client error on': [
+    (_res, next) => next(Object.assign(new Error('late'), { status: 400 })),
+    'by the framework',
+  ],
+  'finds no other route': [(_res, next) => next(), 'by the framework'],
   'writes chunks': [
     async (res) => {
       assert.equal(res.write('one'), true);
@@ -79,7 +82,8 @@ forEachAdapter((adapter) => {
       assertAnswer(await send('/late', { agent }).response, 504, 'TIMEOUT', LATE);
       deadline.resolve();
       await acted.promise;
-      if (writes !== undefined) assert.equal(resilience.swallowed, writes);
+      const swallowed = writes === 'by the framework' ? adapter.lateFailureWrites : writes;
+      if (swallowed !== undefined) assert.equal(resilience.swallowed, swallowed);
       assert.deepEqual(await answerOf(send('/next', { agent })), [200, 'next']);
       assert.equal(connections, 1);
     });
@@ -121,7 +125,7 @@ forEachAdapter((adapter) => {
           next();
         },
       ],
-      options: { timeout: 20, concurrency: { permitLimit: 1 } },
+      options: { timeout: 250, concurrency: { permitLimit: 1 } },
       routes: {
         'GET /work': (_req, res) => {
           getResilienceSignal().addEventListener('abort', () => {

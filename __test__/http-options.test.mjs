@@ -1,15 +1,52 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
-import { resilienceMiddleware } from '@ylcnfrht/resilience/http';
+import { ResiliencePipelineBuilder, standardPipeline } from '@ylcnfrht/resilience';
+import fastify from 'fastify';
+import {
+  fastifyResilience,
+  honoResilience,
+  koaResilience,
+  resilienceMiddleware,
+  withResilience,
+} from '@ylcnfrht/resilience/http';
 
-test('options that make no sense are errors', () => {
+const adapters = {
+  fastifyResilience: (options) => fastifyResilience(fastify(), options),
+  honoResilience,
+  koaResilience,
+  resilienceMiddleware,
+  withResilience: (options) => withResilience(() => {}, options),
+};
+
+test('options that make no sense are errors', async () => {
   const pipeline = new ResiliencePipelineBuilder().addTimeout('5s').build();
   const concurrency = { permitLimit: 1 };
+  const rateLimit = { permitLimit: 1, window: '1m' };
   const wrong = [
-    [undefined, TypeError, /the options of resilienceMiddleware must be an object/],
-    [{}, TypeError, /needs timeout, concurrency, rateLimit/],
+    [undefined, TypeError, /^the options of WHERE must be an object/],
+    [{}, TypeError, /^WHERE needs timeout, concurrency, rateLimit, deadlineHeader or pipeline/],
     [{ name: 'inbound' }, TypeError, /needs timeout, concurrency, rateLimit/],
+    [{ pipeline: new ResiliencePipelineBuilder().addRetry().build() }, TypeError, /without retry/],
+    [{ pipeline: new ResiliencePipelineBuilder().addHedging().build() }, TypeError, /and hedging/],
+    [{ pipeline, rateLimit }, TypeError, /not both/],
+    [{ pipeline, deadlineHeader: 'x' }, TypeError, /not both/],
+    [{ rateLimit: {} }, TypeError, /permitLimit/],
+    [{ rateLimit: { permitLimit: 1 } }, TypeError, /window/],
+    [{ rateLimit: { permitLimit: 0, window: '1m' } }, RangeError, /permitLimit/],
+    [{ rateLimit: { ...rateLimit, window: 0 } }, RangeError, /window/],
+    [{ rateLimit: { ...rateLimit, key: 'ip' } }, TypeError, /key must be a function/],
+    [{ rateLimit: { ...rateLimit, burst: 1 } }, TypeError, /burst/],
+    [{ rateLimit: { ...rateLimit, maxKeys: 0 } }, RangeError, /maxKeys/],
+    [{ rateLimit: { ...rateLimit, queueLimit: 1 } }, TypeError, /no option 'queueLimit'/],
+    [{ deadlineHeader: '' }, TypeError, /deadlineHeader must be the name of a header/],
+    [{ deadlineHeader: 'a b' }, TypeError, /deadlineHeader must be the name of a header/],
+    [{ deadlineHeader: true }, TypeError, /deadlineHeader must be the name of a header/],
+    [{ rateLimit, headers: 'draft-9' }, RangeError, /headers/],
+    [{ rateLimit, headers: true }, TypeError, /headers/],
+    [{ rateLimit, problemDetails: 1 }, TypeError, /problemDetails must be a boolean/],
+    [{ rateLimit, skip: true }, TypeError, /skip must be a function/],
+    [{ rateLimit, onRejected: true }, TypeError, /onRejected must be a function/],
+    [{ rateLimit, shouldDrop: true }, TypeError, /shouldDrop must be a function/],
     [{ pipeline, timeout: '5s' }, TypeError, /not both/],
     [{ pipeline, concurrency }, TypeError, /not both/],
     [{ pipeline, name: 'inbound' }, TypeError, /not both/],
@@ -27,11 +64,22 @@ test('options that make no sense are errors', () => {
     [{ timeout: '5s', retry: {} }, TypeError, /no option 'retry'/],
     [{ timeout: '5s', name: '' }, RangeError, /name/],
   ];
-  for (const [options, type, message] of wrong) {
-    assert.throws(
-      () => resilienceMiddleware(options),
-      (error) => error instanceof type && message.test(error.message),
-      `${JSON.stringify(options)} must throw a ${type.name} ${message}`,
-    );
+  for (const [where, take] of Object.entries(adapters)) {
+    for (const [options, type, { source }] of wrong) {
+      await assert.rejects(
+        async () => take(options),
+        (error) => error instanceof type && new RegExp(source.replace('WHERE', where)).test(error.message),
+        `${where}(${JSON.stringify(options)}) must throw a ${type.name} ${source}`,
+      );
+    }
+  }
+});
+
+test('withResilience needs a listener', () => {
+  for (const listener of [undefined, null, {}, 'listener']) {
+    assert.throws(() => withResilience(listener, { timeout: '5s' }), {
+      name: 'TypeError',
+      message: /^the listener of withResilience must be a function/,
+    });
   }
 });

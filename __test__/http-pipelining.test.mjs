@@ -31,7 +31,7 @@ forEachAdapter((adapter) => {
       .addConcurrencyLimiter({
         permitLimit: 1,
         queueLimit: 2,
-        priority: ({ properties }) => [...properties.values()][0].url.length,
+        priority: ({ properties }) => adapter.requestOf([...properties.values()][0]).url.length,
       })
       .build();
     const { port, send, limiter } = await serve(t, adapter, {

@@ -193,7 +193,7 @@ forEachAdapter((adapter) => {
     test(`with body, a client that stops reading ${name} is cut off at the deadline`, async (t) => {
       const answered = deferred();
       const { port, send, limiter } = await serve(t, adapter, {
-        options: { timeout: { timeout: 50, body: true }, concurrency: { permitLimit: 1, queueLimit: 1 } },
+        options: { timeout: { timeout: 250, body: true }, concurrency: { permitLimit: 1, queueLimit: 1 } },
         routes: {
           'GET /large': (_req, res) => {
             answer(res);

@@ -1,32 +1,33 @@
 // The frameworks that the HTTP contract is tested with.
 //
-// An adapter makes a request listener of options and routes. A route is `'GET /path'` with a handler
-// `(req, res, next)`, which uses what Node.js gives every framework; `before` and `after` take middlewares.
+// An adapter makes a request listener of options and routes. A route is `'GET /path'` with a handler of one of
+// two kinds:
+//
+// - in `routes` a handler of Node.js, `(req, res, next)`, which takes the response over from its framework;
+// - in `answers` a function of a call, `{ req, res, subject, body() }`, that returns or promises its answer:
+//   `{ status = 200, headers = {}, text | json | stream }`. Each adapter says that in its framework's own way.
+//
+// `before` and `after` take middlewares of Node.js, `(req, res, next)`, `also` the options of admissions inside
+// the first one, and `onError` is what the framework's own handler of errors answers.
 import { describe } from 'node:test';
-import express5 from 'express';
-import express4 from 'express4';
-import { resilienceMiddleware } from '@ylcnfrht/resilience/http';
+import { expressAdapters } from './http-adapters-express.mjs';
+import { fastifyAdapters } from './http-adapters-fastify.mjs';
+import { honoAdapters } from './http-adapters-hono.mjs';
+import { koaAdapters } from './http-adapters-koa.mjs';
+import { http2Adapter, nodeAdapter } from './http-adapters-node.mjs';
 
-const expressAdapter = (name, express) => ({
-  name,
-  express,
-  create({ options, routes, before = [], after = [] }) {
-    const app = express();
-    // Otherwise the default error handler prints every error that a test provokes.
-    app.set('env', 'test');
-    const resilience = resilienceMiddleware(options);
-    for (const middleware of [...before, resilience, ...after]) app.use(middleware);
-    for (const [route, handler] of Object.entries(routes)) {
-      const [method, path] = route.split(' ');
-      app[method.toLowerCase()](path, handler);
-    }
-    return { app, listener: app, resilience };
-  },
-});
-
-export const expressAdapters = [expressAdapter('Express 5', express5), expressAdapter('Express 4', express4)];
+/** Those that a client of HTTP/1.1 can talk to. */
+export const http1Adapters = [
+  ...expressAdapters,
+  ...fastifyAdapters,
+  ...koaAdapters,
+  ...honoAdapters,
+  nodeAdapter,
+];
+export const allAdapters = [...http1Adapters, http2Adapter];
+export { expressAdapters };
 
 /** Runs a suite once for each adapter. */
-export function forEachAdapter(suite, adapters = expressAdapters) {
+export function forEachAdapter(suite, adapters = http1Adapters) {
   for (const adapter of adapters) describe(adapter.name, { timeout: 60_000 }, () => suite(adapter));
 }

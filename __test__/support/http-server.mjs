@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { send } from './http-client.mjs';
+import { sendHttp2 } from './http2-client.mjs';
 
 const { thread } = createRequire(import.meta.url)('../../lib/native.js');
 
@@ -35,25 +36,28 @@ export async function until(condition) {
  * @param {import('node:test').TestContext} t
  */
 export async function serve(t, adapter, config) {
-  const { app, listener, resilience } = adapter.create(config);
-  const server = await listen(t, listener, resilience);
+  const { app, listener, resilience, others } = await adapter.create(config);
+  const server = await listenOn(t, (adapter.createServer ?? createServer)(listener), resilience, ...others);
   const { port } = server.address();
   const limiter =
     resilience.pipeline.getStrategy('ConcurrencyLimiter') ??
     resilience.pipeline.getStrategy('AdaptiveConcurrencyLimiter');
-  return { app, server, port, resilience, limiter, send: (path, options) => send(port, path, options) };
+  const ask = adapter.createServer === undefined ? send : sendHttp2;
+  return { app, server, port, resilience, others, limiter, send: (path, options) => ask(port, path, options) };
 }
 
 /** The same with a listener that is already made. */
-export async function listen(t, listener, ...resiliences) {
-  const server = createServer(listener).listen(0, '127.0.0.1');
+export const listen = (t, listener, ...resiliences) => listenOn(t, createServer(listener), ...resiliences);
+
+async function listenOn(t, server, ...resiliences) {
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(async () => {
     try {
       await until(() => thread.open === 0);
       for (const { pipeline } of resiliences) assertIdle(pipeline);
     } finally {
-      server.closeAllConnections();
+      server.closeAllConnections?.();
       server.close();
       await once(server, 'close');
     }

@@ -11,3 +11,11 @@ app.use(
     concurrency: { permitLimit: 200, queueLimit: 100, queueTimeout: '500ms' },
   }),
 );
+
+app.use(
+  resilienceMiddleware({
+    timeout: '5s',
+    concurrency: { permitLimit: 200, queueLimit: 100, queueTimeout: '500ms' },
+    rateLimit: { key: (req) => req.get('x-api-key') ?? req.ip, permitLimit: 600, window: '1m' },
+  }),
+);

@@ -34,6 +34,8 @@ for (const [config, roots] of [
   ['tsconfig.json', sources(/\.[cm]ts$/)],
   ['tsconfig.bundler.json', sources(/\.mts$/)],
   ['tsconfig.dom.json', sources(/\.[cm]ts$/)],
+  // The types of some frameworks have errors of their own.
+  ['tsconfig.frameworks.json', ['http-frameworks.mts']],
   ['tsconfig.self-reference.json', [
     'circuit-breaker.mts',
     'commonjs.cts',
