@@ -81,11 +81,12 @@ for (const page of pages) {
 }
 
 test('there are examples of both kinds', () => {
-  assert.ok(codeBlocks('README.md', 'js').length >= 20);
-  assert.ok(codeBlocks('README.md', 'ts').length >= 2);
+  const count = (language) => pages.flatMap((page) => codeBlocks(page, language)).length;
+  assert.ok(count('js') >= 50);
+  assert.ok(count('ts') >= 4);
 });
 
-describe('the tables of the README', () => {
+describe('the tables of the pages', () => {
   const types = exportedTypes();
   const tables = firstColumns('Option');
 

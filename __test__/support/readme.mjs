@@ -29,14 +29,14 @@ export function codeBlocks(page, language) {
 }
 
 /**
- * The first column of every table of the README whose first column has this title, by the last name in
+ * The first column of every table of the pages whose first column has this title, by the last name in
  * backticks before it. A cell may name several members.
  *
  * @param {string} title
  * @returns {Map<string | undefined, string[]>}
  */
 export function firstColumns(title) {
-  const text = texts.get('README.md');
+  const text = [...texts.values()].join('\n');
   const columns = new Map();
   const pattern = new RegExp(`^\\| ${title} \\|.*\\n\\|[ -|]*\\|\\n((?:\\|.*\\n)+)`, 'gm');
   for (const { index, 1: rows } of text.matchAll(pattern)) {
