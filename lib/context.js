@@ -129,6 +129,11 @@ class ResilienceContext {
     else context.#callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
   }
 
+  /** What an abort from above cancels, while it is under way. @param {ResilienceContext} context */
+  static executionOf(context) {
+    return context.#execution;
+  }
+
   /**
    * Names what an abort from above cancels.
    *

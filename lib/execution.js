@@ -9,7 +9,7 @@
 //   SETTLED   any of these; final             -
 
 const { ResilienceContext, storage } = require('./context.js');
-const { PLACE, REASONS, afterCall, departed, executions } = require('./dispatch.js');
+const { PLACE, REASONS, afterCall, departed, executions, hasUntold } = require('./dispatch.js');
 const {
   InternalError,
   PipelineDisposedError,
@@ -29,9 +29,13 @@ const SETTLED = 2;
 const VALUE = 0;
 const OUTCOME = 1;
 
+/** What a callback returns that will end its execution by `finish`, and spare the promise. */
+const PENDING = Symbol('pending');
+
 /** @typedef {(context: ResilienceContext) => unknown} Callback */
 /** @typedef {import('./segment.js').Gate} Gate */
 /** @typedef {{ hasBegun(): boolean }} Stream */
+/** @typedef {{ settled(outcome: import('./outcome.js').AnyOutcome): void }} Listener */
 
 /**
  * By a timeout's error, the gate whose deadline ended an execution around other stages. That gate counts the
@@ -68,8 +72,9 @@ class Execution {
    * @param {boolean} ambient Whether the callback runs in the context's AsyncLocalStorage scope.
    * @param {boolean} nested Whether the callback gives an outcome: that of the strategies further in.
    * @param {0 | 1} form `VALUE` or `OUTCOME`.
+   * @param {Listener} [listener] Hears of the end in place of a promise.
    */
-  constructor(segment, context, callback, ambient, nested, form) {
+  constructor(segment, context, callback, ambient, nested, form, listener) {
     this.segment = segment;
     this.context = context;
     this.callback = callback;
@@ -90,14 +95,15 @@ class Execution {
     this.stream = undefined;
     /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
     this.onSettled = undefined;
-    this.promise = new Promise(capture);
+    this.listener = listener;
+    this.promise = listener === undefined ? new Promise(capture) : undefined;
     this.resolve = resolvePromise;
     this.reject = rejectPromise;
     // They would keep the promise alive, and with it the result and the caller's stores.
     resolvePromise = rejectPromise = none;
   }
 
-  /** Starts the execution; what comes of it is in the promise. */
+  /** Starts the execution; what comes of it is in the promise, if nobody listens. */
   start() {
     const { context, segment } = this;
     if (ResilienceContext.isAborted(context)) {
@@ -108,7 +114,7 @@ class Execution {
       else if (segment.parameter === undefined) this.#enter(segment);
       else this.#computeParameter(segment, segment.parameter);
     }
-    return this.promise;
+    return /** @type {Promise<any>} */ (this.promise);
   }
 
   /**
@@ -173,6 +179,7 @@ class Execution {
   }
 
   #resumed() {
+    this.resume = undefined;
     if (this.notice !== undefined) {
       this.notice();
     } else if (this.state === WAITING) {
@@ -207,6 +214,7 @@ class Execution {
     try {
       /** @type {any} */
       const result = this.ambient ? storage.run(context, callback, context) : callback(context);
+      if (result === PENDING) return;
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') {
           Promise.resolve(result).then(
@@ -222,6 +230,16 @@ class Execution {
     } finally {
       depth -= 1;
     }
+  }
+
+  /**
+   * Ends what returned `PENDING`.
+   *
+   * @param {boolean} ok
+   * @param {unknown} value
+   */
+  finish(ok, value) {
+    this.#ended(ok, value);
   }
 
   /** @param {any} value */
@@ -373,22 +391,44 @@ class Execution {
     if (ticket !== 0) {
       executions[ticket & PLACE] = undefined;
       const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
+      const untold = hasUntold();
       setClock();
       const moved = hot.exit(ticket, outcomes);
       report(moved);
-      if (moved === 1) {
+      if (moved === 1 || untold) {
         departed.set(ticket, { outcome: ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), context });
       }
     }
-    if (this.form === OUTCOME) this.resolve(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
-    else if (ok) this.resolve(value);
-    else this.reject(value);
+    if (this.listener === undefined) {
+      if (this.form === OUTCOME) this.resolve(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+      else if (ok) this.resolve(value);
+      else this.reject(value);
+    }
     if (gaveUp) ResilienceContext.abort(context, value);
     ResilienceContext.detach(context);
     if (ticket !== 0) afterCall();
     if (tell !== undefined) tell();
     if (this.onSettled !== undefined) this.onSettled(ok);
+    if (this.listener !== undefined) this.#deliver(this.listener, ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+  }
+
+  /**
+   * @param {Listener} listener
+   * @param {import('./outcome.js').AnyOutcome} outcome
+   */
+  #deliver(listener, outcome) {
+    const { notice, resume } = this;
+    if (resume === undefined) {
+      listener.settled(outcome);
+      return;
+    }
+    // In the stores of the caller, who has had to wait.
+    this.notice = () => {
+      if (notice !== undefined) notice();
+      listener.settled(outcome);
+    };
+    resume();
   }
 }
 
-module.exports = { Execution, OUTCOME, VALUE };
+module.exports = { Execution, OUTCOME, PENDING, VALUE };

@@ -27,11 +27,11 @@ const { Segment } = require('./segment.js');
 /** @typedef {import('./execution.js').Stream} Stream */
 
 /**
- * Prepares an execution that settles with an outcome, so that its context is known before it starts. Once
- * `stream` has begun, no deadline of the pipeline ends it.
+ * Prepares an execution whose end `stream` hears of, so that its context is known before it starts. Once the
+ * stream has begun, no deadline of the pipeline ends it.
  *
  * @type {(pipeline: ResiliencePipeline, callback: Callback, options: import('../index.js').ExecuteOptions,
- *   stream: Stream) => Execution}
+ *   stream: Stream & import('./execution.js').Listener) => Execution}
  */
 let prepare;
 
@@ -141,7 +141,7 @@ class ResiliencePipeline {
    * @param {Callback} callback
    * @param {import('../index.js').ExecuteOptions | undefined} options
    * @param {0 | 1} form
-   * @param {Stream} [stream]
+   * @param {Stream & import('./execution.js').Listener} [stream]
    */
   #prepare(callback, options, form, stream) {
     if (typeof callback !== 'function') {
@@ -152,8 +152,8 @@ class ResiliencePipeline {
     const started = options?.repeatable === false && !this.#simple ? startOnce(callback) : callback;
     const context = createContext(options, ambient);
     const execution = this.#simple
-      ? new Execution(this.#onlySegment, context, started, ambient, false, form)
-      : new Execution(undefined, context, () => this.#run(0, context, started, stream), false, true, form);
+      ? new Execution(this.#onlySegment, context, started, ambient, false, form, stream)
+      : new Execution(undefined, context, () => this.#run(0, context, started, stream), false, true, form, stream);
     execution.stream = stream;
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
     return execution;

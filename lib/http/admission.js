@@ -66,7 +66,8 @@ class Admission {
     let execution;
     try {
       const inherited = getResilienceContext()?.properties.get(HTTP_REQUEST) === subject;
-      const properties = inherited ? undefined : new Map([[HTTP_REQUEST, subject]]);
+      const properties = inherited ? undefined : new Map();
+      properties?.set(HTTP_REQUEST, subject);
       execution = prepare(this.pipeline, (context) => request.start(context), { properties }, request);
     } catch (error) {
       request.refuse(error);

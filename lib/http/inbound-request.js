@@ -7,6 +7,7 @@
 
 const { INBOUND, ResilienceContext, storage } = require('../context.js');
 const { isExecutionRejected } = require('../errors.js');
+const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { unwatch, watch } = require('./connection.js');
@@ -16,8 +17,8 @@ const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
 
 class InboundRequest {
-  /** @type {((result: Promise<never> | undefined) => void) | undefined} */
-  #end;
+  /** Under way as long as the response is. @type {any} */
+  #execution;
   /** The handler's context, once it runs. @type {ResilienceContext | undefined} */
   context;
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
@@ -62,14 +63,14 @@ class InboundRequest {
       if (this.#socket) watch(this.#socket, this);
       if (this.#socket?.destroyed) this.closed();
     }
-    execution.start().then((/** @type {any} */ outcome) => this.#settled(outcome));
+    execution.start();
   }
 
   /**
    * The execution's callback: lasts as long as the response.
    *
    * @param {ResilienceContext} context
-   * @returns {Promise<unknown> | undefined}
+   * @returns {unknown}
    */
   start(context) {
     this.context = context;
@@ -77,20 +78,19 @@ class InboundRequest {
     if (storage.getStore() === context) this.carried = context;
     if (this.admission.measures) this.#observeFirstByte();
     if (this.admission.hasQuota) this.#tellQuota(undefined);
+    this.#execution = ResilienceContext.executionOf(context);
+    const wasOver = this.#over;
     const handled = this.#handle();
-    if (this.#over) return this.#result();
-    return new Promise((resolve) => {
-      this.#end = resolve;
-      handled?.then(undefined, (/** @type {unknown} */ error) => {
-        if (!this.#over) {
-          this.#end = undefined;
-          resolve(Promise.reject(error));
-        } else if (this.#answered) {
-          // What a framework would have answered it by comes too late.
-          this.admission.swallowed += 1;
-        }
-      });
+    handled?.then(undefined, (/** @type {unknown} */ error) => {
+      if (!this.#over) {
+        this.#execution.finish(false, error);
+      } else if (this.#answered) {
+        // What a framework would have answered it by comes too late.
+        this.admission.swallowed += 1;
+      }
     });
+    if (wasOver) this.#finish();
+    return PENDING;
   }
 
   /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
@@ -115,15 +115,15 @@ class InboundRequest {
     this.#over = true;
     unwatch(this.#socket, this);
     if (this.context !== undefined) this.admission.drainTime.ended();
-    if (this.res.writableEnded && this.context !== undefined) this.#end?.(this.#result());
+    if (this.res.writableEnded && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
   }
 
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
-  #result() {
+  #finish() {
     const { statusCode } = this.res;
-    if (statusCode < 400) return undefined;
-    return Promise.reject(new ResponseError(statusCode, this.admission.isDrop(this.subject, statusCode)));
+    if (statusCode < 400) this.#execution.finish(true, undefined);
+    else this.#execution.finish(false, new ResponseError(statusCode, this.admission.isDrop(this.subject, statusCode)));
   }
 
   /** Hangs it below the request's outermost one: each middleware makes one. */
@@ -181,7 +181,7 @@ class InboundRequest {
   }
 
   /** @param {import('../outcome.js').AnyOutcome} outcome */
-  #settled(outcome) {
+  settled(outcome) {
     const { res } = this;
     if (this.#answered) return;
     if (this.#over) {
