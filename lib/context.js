@@ -15,11 +15,17 @@ const { rangeError, typeError } = require('./options.js');
 const storage = new AsyncLocalStorage();
 
 /**
- * Where a framework's request object names the outermost of its inbound requests; each middleware makes one. A
- * property, because a `WeakMap` with an entry a request costs more in garbage collection than all the rest of
- * the admission.
+ * Finds the context of an inbound request, once anything that has such is loaded.
+ *
+ * @type {(request: object) => ResilienceContext | undefined}
  */
-const INBOUND = Symbol('@ylcnfrht/resilience.inbound');
+let findInbound = () => undefined;
+
+/** @param {(request: any) => ResilienceContext | undefined} find */
+function findInboundBy(find) {
+  findInbound = find;
+}
+
 const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
 
 /**
@@ -293,15 +299,15 @@ function readProperties(properties) {
 function getResilienceContext(request) {
   if (request === undefined) return storage.getStore();
   if (typeof request !== 'object' || request === null) throw typeError('request', 'an object', request);
-  return /** @type {any} */ (request)[INBOUND]?.currentContext();
+  return findInbound(request);
 }
 
 const getResilienceSignal = () => storage.getStore()?.signal;
 
 module.exports = {
-  INBOUND,
   ResilienceContext,
   createContext,
+  findInboundBy,
   getResilienceContext,
   getResilienceSignal,
   storage,

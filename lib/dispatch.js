@@ -36,13 +36,21 @@ const REASONS = Object.freeze([
 /** The open executions by their ticket's place. @type {(Execution | undefined)[]} */
 const executions = [];
 
-/** Executions whose end moved circuits, by ticket, until all effects are told. @type {Map<number, Departed>} */
+/**
+ * Executions that ended and that an effect may name, by ticket, until all effects are told: their end moved a
+ * circuit, or came before it was told that they opened one half.
+ *
+ * @type {Map<number, Departed>}
+ */
 const departed = new Map();
 
 /** The pauses under way, by their native key. @type {Map<number, { woken(): void }>} */
 const sleepers = new Map();
 
 let dispatching = false;
+
+/** Whether something happened of which nobody was told yet. */
+const hasUntold = () => channel[WRITTEN] !== channel[READ] || channel[BACKLOG] !== 0;
 
 /** Must follow every call into the core. */
 function afterCall() {
@@ -131,7 +139,7 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
       break;
     }
     case EFFECT.CIRCUIT_HALF_OPENED: {
-      const probe = find(a);
+      const probe = find(a) ?? departed.get(a);
       if (probe !== undefined) Segment.find(subject)?.gates[gate].circuit?.halfOpened(probe.context);
       break;
     }
@@ -202,4 +210,4 @@ function sampled(key, index, sample, cuts) {
   afterCall();
 }
 
-module.exports = { PLACE, REASONS, afterCall, departed, executions, sleepers };
+module.exports = { PLACE, REASONS, afterCall, departed, executions, hasUntold, sleepers };

@@ -145,6 +145,16 @@ function report(answer) {
   return failed;
 }
 
+/**
+ * The answer of a native function that a user waits for.
+ *
+ * @param {number} answer
+ */
+function check(answer) {
+  if (answer !== answer) throw new InternalError(hot.fault());
+  return answer;
+}
+
 module.exports = {
   ACTIVE,
   AdaptiveLimitProvider,
@@ -163,6 +173,7 @@ module.exports = {
   WRITTEN,
   binding,
   channel,
+  check,
   guard,
   hot,
   report,

@@ -45,12 +45,12 @@ class PipelineBuilder {
     const scope = { telemetry, delays: new Delays() };
     /** @type {Map<string, object>} */
     const views = new Map();
-    /** @type {import('./pipeline.js').Stage[]} */
-    const stages = [];
+    /** @type {(import('./segment.js').Gate[] | import('./pipeline.js').Combinator)[]} */
+    const parts = [];
     /** @type {import('./segment.js').Gate[]} */
     let gates = [];
     const closeRun = () => {
-      stages.push(...cut(gates).map((run) => new Segment(run, telemetry)));
+      parts.push(...cut(gates));
       gates = [];
     };
     for (const maker of this.#makers) {
@@ -60,11 +60,13 @@ class PipelineBuilder {
       } else {
         closeRun();
         const combinator = maker.combinator(scope);
-        stages.push(combinator);
+        parts.push(combinator);
         register(views, combinator);
       }
     }
     closeRun();
+    // Segments attach users' providers and controls: not before every user's function has made its strategy.
+    const stages = parts.map((part) => (Array.isArray(part) ? new Segment(part, telemetry) : part));
     return new ResiliencePipeline(stages, views, this.#ambient, scope);
   }
 }

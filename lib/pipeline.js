@@ -6,8 +6,9 @@ const { afterCall } = require('./dispatch.js');
 const { PipelineDisposedError } = require('./errors.js');
 const { Execution, OUTCOME, VALUE } = require('./execution.js');
 const { typeError } = require('./options.js');
-const { OutcomeFailure } = require('./outcome.js');
+const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { Segment } = require('./segment.js');
+const { now } = require('./timer.js');
 
 /** @typedef {import('./outcome.js').AnyOutcome} AnyOutcome */
 /** @typedef {import('./execution.js').Callback} Callback */
@@ -163,10 +164,10 @@ class ResiliencePipeline {
   #tell(execution) {
     const { context } = execution;
     const telemetry = this.#telemetry;
-    const started = performance.now();
+    const started = now();
     telemetry.emit('PipelineExecuting', undefined, context, { context });
     execution.onSettled = (ok) => {
-      const duration = performance.now() - started;
+      const duration = now() - started;
       telemetry.emit('PipelineExecuted', undefined, context, { context, duration, ok });
     };
   }
@@ -211,10 +212,14 @@ class ResiliencePipeline {
     };
     withAttempts(next, attemptsOf(callback));
     try {
+      /** @type {any} */
       const outcome = this.#ambient
         ? await storage.run(context, () => combinator.execute(next, context))
         : await combinator.execute(next, context);
-      if (typeof outcome?.ok === 'boolean') return outcome;
+      if (outcome instanceof OutcomeSuccess || outcome instanceof OutcomeFailure) return outcome;
+      // A look-alike, whose getters may throw: here, and nowhere further out.
+      if (outcome?.ok === true) return new OutcomeSuccess(outcome.result);
+      if (outcome?.ok === false) return new OutcomeFailure(outcome.error);
       throw typeError(`the result of ${combinator.name}`, 'an Outcome', outcome);
     } catch (error) {
       return new OutcomeFailure(error);

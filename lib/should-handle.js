@@ -7,7 +7,7 @@
  * @param {string} strategyName
  * @param {(args: any) => any} shouldHandle
  * @param {{ outcome: import('./outcome.js').AnyOutcome, context: import('./context.js').ResilienceContext,
- *   attemptNumber: number }} args
+ *   attemptNumber?: number }} args
  * @returns {boolean | Promise<boolean>}
  */
 function isHandled(telemetry, strategyName, shouldHandle, args) {

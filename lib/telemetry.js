@@ -120,7 +120,8 @@ function call(callback, argument, report) {
   try {
     const result = callback(argument);
     if (typeof result === 'object' && result !== null && 'then' in result) {
-      return Promise.resolve(result).then(() => {}, report);
+      // Not `Promise.resolve`: it hands a promise back whose own `then` is anybody's.
+      return new Promise((resolve) => resolve(result)).then(() => {}, report);
     }
   } catch (error) {
     report(error);

@@ -82,7 +82,12 @@ function setClock() {
     channel[CLOCK_OVERRIDE] = NaN;
     knownSetTimeout = setTimeout;
   }
-  if (setTimeout !== realSetTimeout) channel[CLOCK_OVERRIDE] = fakeNow() + fakeOffset;
+  if (setTimeout !== realSetTimeout) {
+    const fake = fakeNow();
+    // Put back to before the first look, it goes on from 0: the core knows no time before that.
+    fakeOffset = Math.max(fakeOffset, -fake);
+    channel[CLOCK_OVERRIDE] = fake + fakeOffset;
+  }
 }
 
 /**

@@ -17,7 +17,10 @@ export interface TelemetryEventArgs {
   PipelineExecuting: { readonly context: ResilienceContext };
   /** An execution ended, after `duration` ms. Severity `information`. */
   PipelineExecuted: { readonly context: ResilienceContext; readonly duration: number; readonly ok: boolean };
-  /** An attempt of a retry or of hedging ended. Severity `warning` if it was handled, else `information`. */
+  /**
+   * An attempt of a retry or of hedging ended. Severity `information`; if it was handled `warning`, of a retry's
+   * last attempt `error`.
+   */
   ExecutionAttempt: {
     readonly context: ResilienceContext;
     /** 0 is the original call. */

@@ -7,9 +7,10 @@ const { getResilienceContext } = require('../context.js');
 const { measures, prepare } = require('../pipeline.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
+const { requestIn } = require('./connection.js');
 const { DrainTime } = require('./drain-time.js');
 const { readInbound } = require('./inbound-options.js');
-const { InboundRequest, requestIn } = require('./inbound-request.js');
+const { InboundRequest } = require('./inbound-request.js');
 
 /** The `context.properties` key of the framework's request object. */
 const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';

@@ -5,13 +5,13 @@
 // The execution's callback starts the handler and ends with the response, so that the permit is held as long as
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
-const { INBOUND, ResilienceContext, storage } = require('../context.js');
+const { ResilienceContext, storage } = require('../context.js');
 const { isExecutionRejected } = require('../errors.js');
 const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
-const { unwatch, watch } = require('./connection.js');
-const { observe } = require('./observe.js');
+const { connectionOf, requestsOf, unwatch, watch } = require('./connection.js');
+const { carryContext, observeEnd, outermostOf } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
@@ -23,7 +23,7 @@ class InboundRequest {
   context;
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
   #root;
-  #socket;
+  #connection;
   #answered = false;
   #over = false;
 
@@ -37,16 +37,18 @@ class InboundRequest {
     this.exchange = exchange;
     this.req = req;
     this.res = res;
-    // A pipeline of streams that ends with an error takes the request's socket away.
-    this.#socket = req.socket;
+    // Kept: a pipeline of streams that ends with an error takes the request's socket away.
+    this.#connection = connectionOf(req);
     this.subject = subject;
     /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
     this.rateKey = null;
     /** What its client has left. @type {import('./quota-headers.js').Quota | undefined} */
     this.quota = undefined;
-    /** The one inside this one, of the same response. @type {InboundRequest | undefined} */
-    this.inner = undefined;
-    /** The context that events carry, in an ambient pipeline. @type {ResilienceContext | undefined} */
+    /** The one that the first middleware of its response has made. @type {InboundRequest} */
+    this.outermost = outermostOf(req) ?? this;
+    /** Of the outermost: the context of the innermost handler. @type {ResilienceContext | undefined} */
+    this.current = undefined;
+    /** And what of it events carry: that of an ambient pipeline. @type {ResilienceContext | undefined} */
     this.carried = undefined;
   }
 
@@ -54,15 +56,17 @@ class InboundRequest {
   run(execution) {
     const { res } = this;
     this.#root = execution.context;
-    this.#link();
+    watch(this.#connection, this);
     if (res.writableEnded) {
       // Answered before it got here: its handler may run, but there is no response to hold a permit for.
       this.#over = true;
-    } else {
-      if (/** @type {any} */ (this.req)[INBOUND] === this) observe(this);
-      if (this.#socket) watch(this.#socket, this);
-      if (this.#socket?.destroyed) this.closed();
+      execution.start();
+      unwatch(this.#connection, this);
+      return;
     }
+    observeEnd(this, this.admission.guardsBody);
+    if (this.outermost === this) carryContext(this);
+    if (this.#connection.destroyed) this.closed();
     execution.start();
   }
 
@@ -75,7 +79,8 @@ class InboundRequest {
   start(context) {
     this.context = context;
     ResilienceContext.onAbort(context, this);
-    if (storage.getStore() === context) this.carried = context;
+    this.outermost.current = context;
+    if (storage.getStore() === context) this.outermost.carried = context;
     if (this.admission.measures) this.#observeFirstByte();
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
@@ -113,7 +118,7 @@ class InboundRequest {
   closed() {
     if (this.#over) return;
     this.#over = true;
-    unwatch(this.#socket, this);
+    unwatch(this.#connection, this);
     if (this.context !== undefined) this.admission.drainTime.ended();
     if (this.res.writableEnded && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
@@ -124,25 +129,6 @@ class InboundRequest {
     const { statusCode } = this.res;
     if (statusCode < 400) this.#execution.finish(true, undefined);
     else this.#execution.finish(false, new ResponseError(statusCode, this.admission.isDrop(this.subject, statusCode)));
-  }
-
-  /** Hangs it below the request's outermost one: each middleware makes one. */
-  #link() {
-    const req = /** @type {any} */ (this.req);
-    /** @type {InboundRequest} */
-    const outermost = (req[INBOUND] ??= this);
-    // One around a framework knows another request than one inside of it.
-    if (this.subject !== req) this.subject[INBOUND] ??= outermost;
-    let last = outermost;
-    while (last.inner !== undefined) last = last.inner;
-    if (last !== this) last.inner = this;
-  }
-
-  /** The context of the innermost handler that runs. */
-  currentContext() {
-    let { context } = this;
-    for (let each = this.inner; each !== undefined; each = each.inner) context = each.context ?? context;
-    return context;
   }
 
   /** Every first byte goes through `writeHead`. An adaptive limiter measures the time to it. */
@@ -220,10 +206,7 @@ class InboundRequest {
     if (rateKey !== null && admission.hasQuota) {
       this.quota = admission.quotaOf(rateKey, error?.code === 'RATE_LIMITED' ? error.retryAfter : undefined);
     }
-    const quotas = [];
-    /** @type {InboundRequest | undefined} */
-    let each = /** @type {any} */ (this.req)[INBOUND];
-    for (; each !== undefined; each = each.inner) if (each.quota !== undefined) quotas.push(each.quota);
+    const quotas = requestsOf(this.#connection, this.req).flatMap(({ quota }) => quota ?? []);
     const capacities = isFull && admission.capacity !== undefined ? [admission.capacity] : [];
     setQuotaHeaders(this.res, admission.headers, quotas, capacities);
     return Math.max(0, ...quotas.map(({ remaining, resetS }) => (remaining === 0 ? resetS : 0)));
@@ -267,19 +250,6 @@ class ResponseError extends Error {
   }
 }
 
-/**
- * The one that a middleware has made of a request.
- *
- * @param {any} subject
- * @param {import('./admission.js').Admission} admission
- * @returns {InboundRequest}
- */
-function requestIn(subject, admission) {
-  let each = subject[INBOUND];
-  while (each.admission !== admission) each = each.inner;
-  return each;
-}
-
 const disconnected = () => new DOMException('the client disconnected', 'AbortError');
 
-module.exports = { InboundRequest, requestIn };
+module.exports = { InboundRequest };

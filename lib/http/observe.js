@@ -1,72 +1,88 @@
 'use strict';
 
-// Stands before what a response and its request emit: to know of the end, and to give their listeners the
-// handler's context, because events come from the connection, outside of any AsyncLocalStorage scope.
+// Listens to a request and its response: to know of the end, to give their other listeners the handler's context,
+// because events come from the connection, outside of any AsyncLocalStorage scope, and to be found by the request.
 //
-// The hooks are as few as will do: a property added to a response of Express takes microseconds, because it
-// changes the prototype of each, after which V8 shares no hidden class among them.
+// No property is added to either as long as nothing listens to them: one takes microseconds in Express, which
+// changes the prototype of each, after which V8 shares no hidden class among them. And a `WeakMap` with an entry
+// a request keeps the garbage collector busy.
 
-const { storage } = require('../context.js');
+const { findInboundBy, storage } = require('../context.js');
+const { rawOf } = require('./connection.js');
 
-/** What a response emits at its end: when it was ended, when the system has all of it, and at the latest. */
-const END_EVENTS = new Set(['prefinish', 'finish', 'close']);
+/** Of a function that a request has as its listener, or in place of its `emit`. */
+const OUTERMOST = Symbol('@ylcnfrht/resilience.outermost');
 
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
 
-/** @param {InboundRequest} request The outermost of its response. */
-function observe(request) {
+/**
+ * Tells a request when its response was ended or, if there may be some of that to guard until the client has read
+ * it, when it was handed to the system; and when it is closed, at the latest.
+ *
+ * @param {InboundRequest} request
+ * @param {boolean} guardsBody
+ */
+function observeEnd(request, guardsBody) {
   const { res } = request;
-  const req = /** @type {any} */ (request.req);
-  const { emit } = res;
-  res.emit = (/** @type {any[]} */ ...args) => {
-    if (END_EVENTS.has(args[0])) tellEnd(request, args[0] === 'prefinish');
-    return emitIn(request, emit, res, args);
-  };
-  const { emit: reqEmit } = req;
-  req.emit = (/** @type {any[]} */ ...args) => emitIn(request, reqEmit, req, args);
-  // A response that has to wait for another on its connection tells nothing when it is ended.
-  if (res.socket === null) observeEnd(request);
+  const ended = () => request.closed();
+  // The response of HTTP/2 does not tell when it is ended.
+  res.prependListener(guardsBody || 'stream' in res ? 'finish' : 'prefinish', ended);
+  res.prependListener('close', ended);
+  // One that has to wait for another on its connection does not either.
+  if (res.socket === null && !guardsBody) hookEnd(request);
 }
 
 /** @param {InboundRequest} request */
-function observeEnd(request) {
+function hookEnd(request) {
   const { res } = request;
   const { end } = res;
   res.end = /** @type {any} */ (
     (/** @type {any[]} */ ...args) => {
       const result = Reflect.apply(/** @type {Function} */ (end), res, args);
-      if (res.writableEnded) tellEnd(request, true);
+      if (res.writableEnded) request.closed();
       return result;
     }
   );
 }
 
 /**
- * @param {InboundRequest} request
- * @param {Function} emit
- * @param {import('node:events').EventEmitter} emitter
- * @param {any[]} args
+ * Gives the listeners that are added from now on the context of the innermost handler that runs. Most requests
+ * get none, and are left as they are.
+ *
+ * @param {InboundRequest} request The outermost of its response.
  */
-function emitIn(request, emit, emitter, args) {
-  let carried;
-  for (let each = /** @type {InboundRequest | undefined} */ (request); each !== undefined; each = each.inner) {
-    carried = each.carried ?? carried;
+function carryContext(request) {
+  for (const emitter of [request.req, request.res]) {
+    const hook = () => {
+      const { emit } = emitter;
+      const emitInContext = (/** @type {any[]} */ ...args) => {
+        const { carried } = request;
+        if (carried === undefined || emitter.listenerCount(args[0]) === 0) {
+          return Reflect.apply(emit, emitter, args);
+        }
+        return storage.run(carried, Reflect.apply, emit, emitter, args);
+      };
+      emitInContext[OUTERMOST] = request;
+      emitter.emit = emitInContext;
+    };
+    hook[OUTERMOST] = request;
+    emitter.once('newListener', hook);
   }
-  if (carried === undefined || emitter.listenerCount(args[0]) === 0) {
-    return Reflect.apply(emit, emitter, args);
-  }
-  return storage.run(carried, Reflect.apply, emit, emitter, args);
 }
 
 /**
- * @param {InboundRequest} request
- * @param {boolean} unread Whether there may be some of the response that the client has yet to read. It may
- *   take for ever: unless a deadline guards that too, it needs no permit.
+ * What the first middleware has made of a request.
+ *
+ * @param {any} req
+ * @returns {InboundRequest | undefined}
  */
-function tellEnd(request, unread) {
-  for (let each = /** @type {InboundRequest | undefined} */ (request); each !== undefined; each = each.inner) {
-    if (!unread || !each.admission.guardsBody) each.closed();
-  }
+function outermostOf(req) {
+  const inEmit = req.emit?.[OUTERMOST];
+  if (inEmit !== undefined) return inEmit;
+  const listener = req.listeners?.('newListener').find((/** @type {any} */ each) => OUTERMOST in each);
+  return listener?.[OUTERMOST];
 }
 
-module.exports = { observe };
+findInboundBy((request) => outermostOf(rawOf(request))?.current);
+
+module.exports = { carryContext, observeEnd, outermostOf };

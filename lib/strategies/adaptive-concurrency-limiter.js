@@ -64,7 +64,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
   return new Strategy({
     gate: () => {
       const live = liveCounts();
-      const { native, algorithm } = makeAlgorithm();
+      const { native, algorithm, claim } = makeAlgorithm();
       return {
         name,
         judge: {
@@ -92,6 +92,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
           ),
         attach: (place) => {
           const { segment, gate } = place;
+          claim?.();
           if (limitProvider !== undefined && !guard(() => thread.attach(limitProvider, segment, gate))) {
             throw new TypeError('limitProvider is attached to another limiter already');
           }
@@ -128,7 +129,7 @@ function isProvider(value) {
  * What makes the algorithm of one limiter: in the core, or here.
  *
  * @param {any} value
- * @returns {() => { native?: any, algorithm?: Algorithm }}
+ * @returns {() => { native?: any, algorithm?: Algorithm, claim?: () => void }}
  */
 function readAlgorithm(value) {
   if (typeof value === 'string' && Object.hasOwn(BY_NAME, value)) {
@@ -144,11 +145,13 @@ function readAlgorithm(value) {
   if (typeof value !== 'object' || value === null || typeof value.onSample !== 'function') {
     throw typeError('algorithm', ALGORITHM, value);
   }
-  return () => {
-    if (taken.has(value)) throw new TypeError('algorithm serves another limiter already: make one for each');
-    taken.add(value);
-    return { algorithm: { onSample: (sample) => immediate('onSample', 'a number', value.onSample(sample)) } };
-  };
+  return () => ({
+    algorithm: { onSample: (sample) => immediate('onSample', 'a number', value.onSample(sample)) },
+    claim: () => {
+      if (taken.has(value)) throw new TypeError('algorithm serves another limiter already: make one for each');
+      taken.add(value);
+    },
+  });
 }
 
 module.exports = { adaptiveConcurrencyLimiterStrategy };

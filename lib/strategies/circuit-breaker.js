@@ -2,8 +2,8 @@
 
 const { controlBy, isControl, isProvider, provideTo } = require('../circuit-control.js');
 const { afterCall } = require('../dispatch.js');
-const { BrokenCircuitError, InternalError, IsolatedCircuitError } = require('../errors.js');
-const { hot } = require('../native.js');
+const { BrokenCircuitError, IsolatedCircuitError } = require('../errors.js');
+const { check, hot } = require('../native.js');
 const {
   callback,
   immediate,
@@ -291,12 +291,6 @@ function moveByHand(how, segment, gate, telemetry, { name, onOpened, onClosed })
     telemetry.emit('OnCircuitClosed', name, undefined, args);
     telemetry.notify(name, 'onClosed', onClosed, args);
   }
-}
-
-/** @param {number} answer */
-function check(answer) {
-  if (Number.isNaN(answer)) throw new InternalError(hot.fault());
-  return answer;
 }
 
 module.exports = { circuitBreakerStrategy };

@@ -1,7 +1,7 @@
 'use strict';
 
-const { BulkheadRejectedError, InternalError } = require('../errors.js');
-const { hot } = require('../native.js');
+const { BulkheadRejectedError } = require('../errors.js');
+const { check, hot } = require('../native.js');
 const {
   callback,
   immediate,
@@ -104,9 +104,7 @@ function liveCounts() {
   /** @param {'limit' | 'inflight' | 'queued'} what */
   const read = (what) => {
     if (reader === undefined) return 0;
-    const count = hot[what](reader.segment, reader.gate);
-    if (Number.isNaN(count)) throw new InternalError(hot.fault());
-    return count;
+    return check(hot[what](reader.segment, reader.gate));
   };
   return {
     /** @param {import('../segment.js').GatePlace} place */

@@ -3,6 +3,7 @@
 const { ResilienceContext } = require('../context.js');
 const { callback, name: readName, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
+const { isHandled } = require('../should-handle.js');
 const { Strategy } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ ([
@@ -46,14 +47,11 @@ function fallbackStrategy(options) {
         if (shouldHandle === undefined) {
           // An abort is the caller's will and no failure of what is inside.
           if (outcome.ok || ResilienceContext.isAborted(context)) return outcome;
-        } else {
-          try {
-            if (!(await shouldHandle(args))) return outcome;
-          } catch (error) {
-            telemetry.reportError(strategyName, 'shouldHandle', error, context);
-            return outcome;
-          }
-          if (ResilienceContext.isAborted(context)) return outcome;
+        } else if (
+          !(await isHandled(telemetry, strategyName, shouldHandle, args)) ||
+          ResilienceContext.isAborted(context)
+        ) {
+          return outcome;
         }
         telemetry.emit('OnFallback', strategyName, context, args);
         telemetry.notify(strategyName, 'onFallback', onFallback, args);

@@ -2,7 +2,7 @@
 
 const { attemptsOf } = require('../attempts.js');
 const { ResilienceContext, storage } = require('../context.js');
-const { callback, integer, name: readName, nonNegativeDuration, readOptions } = require('../options.js');
+const { callback, immediate, integer, name: readName, nonNegativeDuration, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 const { isHandled } = require('../should-handle.js');
 const { Strategy } = require('../strategy.js');
@@ -168,7 +168,7 @@ class Race {
       },
     };
     try {
-      const action = callback('the result of actionGenerator', actionGenerator(args));
+      const action = readAction(actionGenerator(args));
       if (action === undefined) return undefined;
       // Only where the pipeline is ambient: then this runs inside its context.
       const isAmbient = storage.getStore() === this.#context;
@@ -266,6 +266,10 @@ class Race {
     }
   }
 }
+
+/** @param {unknown} answer */
+const readAction = (answer) =>
+  callback('the result of actionGenerator', immediate('actionGenerator', 'a function or undefined', answer));
 
 /**
  * Runs what is inside again while the first attempt is slow or has failed, and takes whatever is good first.

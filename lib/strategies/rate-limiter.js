@@ -1,8 +1,8 @@
 'use strict';
 
-const { InternalError, RateLimiterRejectedError } = require('../errors.js');
+const { RateLimiterRejectedError } = require('../errors.js');
 const { hashKey } = require('../key-hash.js');
-const { hot } = require('../native.js');
+const { check, hot } = require('../native.js');
 const { callback, immediate, integer, name: readName, oneOf, positiveDuration, readOptions, typeError } =
   require('../options.js');
 const { Strategy } = require('../strategy.js');
@@ -55,9 +55,7 @@ function rateLimiterStrategy(options) {
       const ask = (/** @type {'available' | 'reset' | 'keys' | 'evictions' | 'queued'} */ what, permitKey = 0) => {
         if (place === undefined) return what === 'available' ? permitLimit : 0;
         setClock();
-        const answer = hot[what](place.segment, place.gate, permitKey);
-        if (Number.isNaN(answer)) throw new InternalError(hot.fault());
-        return answer;
+        return check(hot[what](place.segment, place.gate, permitKey));
       };
       return {
         name,

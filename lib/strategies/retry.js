@@ -122,7 +122,8 @@ class Retry {
       const handled = typeof verdict === 'boolean' ? verdict : await verdict;
       if (timed) {
         const args = { context, attemptNumber, duration, handled, outcome };
-        telemetry.emit('ExecutionAttempt', name, context, args, handled ? 'warning' : 'information');
+        const severity = attemptNumber >= maxRetryAttempts ? 'error' : 'warning';
+        telemetry.emit('ExecutionAttempt', name, context, args, handled ? severity : 'information');
       }
       if (!handled || attemptNumber >= maxRetryAttempts || this.#isOver(context)) return outcome;
       if (attempts?.spent) return outcome;
