@@ -25,7 +25,8 @@ class InboundRequest {
   #root;
   #connection;
   #answered = false;
-  #over = false;
+  /** Whether its response or its connection has ended. */
+  isOver = false;
 
   /**
    * @param {import('./admission.js').Admission} admission
@@ -59,7 +60,7 @@ class InboundRequest {
     watch(this.#connection, this);
     if (res.writableEnded) {
       // Answered before it got here: its handler may run, but there is no response to hold a permit for.
-      this.#over = true;
+      this.isOver = true;
       execution.start();
       unwatch(this.#connection, this);
       return;
@@ -84,10 +85,10 @@ class InboundRequest {
     if (this.admission.measures) this.#observeFirstByte();
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
-    const wasOver = this.#over;
+    const wasOver = this.isOver;
     const handled = this.#handle();
     handled?.then(undefined, (/** @type {unknown} */ error) => {
-      if (!this.#over) {
+      if (!this.isOver) {
         this.#execution.finish(false, error);
       } else if (this.#answered) {
         // What a framework would have answered it by comes too late.
@@ -101,7 +102,7 @@ class InboundRequest {
   /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
   #handle() {
     const tell = (/** @type {unknown} */ error) => {
-      if (this.#over && !this.#answered) warn(error);
+      if (this.isOver && !this.#answered) warn(error);
     };
     try {
       const handled = /** @type {any} */ (this.exchange.handle());
@@ -116,8 +117,8 @@ class InboundRequest {
 
   /** The response or its connection has ended. */
   closed() {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.isOver) return;
+    this.isOver = true;
     unwatch(this.#connection, this);
     if (this.context !== undefined) this.admission.drainTime.ended();
     if (this.res.writableEnded && this.context !== undefined) this.#finish();
@@ -137,7 +138,7 @@ class InboundRequest {
     const { writeHead } = res;
     res.writeHead = /** @type {any} */ (
       (/** @type {any[]} */ ...args) => {
-        if (!this.#over) this.#mark();
+        if (!this.isOver) this.#mark();
         return Reflect.apply(writeHead, res, args);
       }
     );
@@ -163,14 +164,14 @@ class InboundRequest {
    * @param {unknown} reason
    */
   aborted(reason) {
-    if (!this.#over) this.#answer(reason);
+    if (!this.isOver) this.#answer(reason);
   }
 
   /** @param {import('../outcome.js').AnyOutcome} outcome */
   settled(outcome) {
     const { res } = this;
     if (this.#answered) return;
-    if (this.#over) {
+    if (this.isOver) {
       // Its client left the queue, or had its answer from elsewhere: nothing will come of it.
       if (this.context === undefined) this.exchange.answered?.();
       return;

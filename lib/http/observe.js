@@ -10,14 +10,14 @@
 const { findInboundBy, storage } = require('../context.js');
 const { rawOf } = require('./connection.js');
 
-/** Of a function that a request has as its listener, or in place of its `emit`. */
+/** Of a listener of a request. */
 const OUTERMOST = Symbol('@ylcnfrht/resilience.outermost');
 
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
 
 /**
  * Tells a request when its response was ended or, if there may be some of that to guard until the client has read
- * it, when it was handed to the system; and when it is closed, at the latest.
+ * it, when it was handed to the system. One that is cut off takes its connection along.
  *
  * @param {InboundRequest} request
  * @param {boolean} guardsBody
@@ -27,7 +27,6 @@ function observeEnd(request, guardsBody) {
   const ended = () => request.closed();
   // The response of HTTP/2 does not tell when it is ended.
   res.prependListener(guardsBody || 'stream' in res ? 'finish' : 'prefinish', ended);
-  res.prependListener('close', ended);
   // One that has to wait for another on its connection does not either.
   if (res.socket === null && !guardsBody) hookEnd(request);
 }
@@ -53,7 +52,11 @@ function hookEnd(request) {
  */
 function carryContext(request) {
   for (const emitter of [request.req, request.res]) {
+    let hooked = false;
     const hook = () => {
+      // Once the response has ended, Node itself listens to the request.
+      if (hooked || (request.isOver && emitter === request.req)) return;
+      hooked = true;
       const { emit } = emitter;
       const emitInContext = (/** @type {any[]} */ ...args) => {
         const { carried } = request;
@@ -62,11 +65,10 @@ function carryContext(request) {
         }
         return storage.run(carried, Reflect.apply, emit, emitter, args);
       };
-      emitInContext[OUTERMOST] = request;
       emitter.emit = emitInContext;
     };
     hook[OUTERMOST] = request;
-    emitter.once('newListener', hook);
+    emitter.on('newListener', hook);
   }
 }
 
@@ -77,8 +79,6 @@ function carryContext(request) {
  * @returns {InboundRequest | undefined}
  */
 function outermostOf(req) {
-  const inEmit = req.emit?.[OUTERMOST];
-  if (inEmit !== undefined) return inEmit;
   const listener = req.listeners?.('newListener').find((/** @type {any} */ each) => OUTERMOST in each);
   return listener?.[OUTERMOST];
 }
