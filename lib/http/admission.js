@@ -25,6 +25,7 @@ const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
  * @property {() => unknown} handle Starts the handler. A promise that it returns tells of a failure which no
  *   framework has caught.
  * @property {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
+ * @property {() => Iterable<[string, any]>} [headers] What the framework holds back of the response's headers.
  * @property {() => void} [answered] The response is ours from now on: the framework has to keep off it.
  */
 

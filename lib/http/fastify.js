@@ -23,6 +23,7 @@ async function fastifyResilience(fastify, options) {
       subject: request,
       handle: () => void next(),
       fail: next,
+      headers: () => Object.entries(reply.getHeaders()),
       answered: () => reply.hijack(),
     });
   });

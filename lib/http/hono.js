@@ -27,6 +27,7 @@ function honoResilience(options) {
         subject: c,
         handle: () => void next().then(() => resolve(undefined), reject),
         fail: reject,
+        headers: () => c.res.headers,
         answered: () => resolve(alreadySent(res)),
       });
     });

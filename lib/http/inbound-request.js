@@ -222,9 +222,17 @@ class InboundRequest {
     this.exchange.answered?.();
   }
 
+  /** What a middleware further out has said in its framework's own way, such as by whom the answer may be read. */
+  #adoptHeaders() {
+    for (const [name, value] of this.exchange.headers?.() ?? []) {
+      if (value !== undefined && !this.res.hasHeader(name)) this.res.setHeader(name, value);
+    }
+  }
+
   #write(/** @type {unknown} */ error) {
     const { admission, res } = this;
     const begun = res.headersSent;
+    if (!begun) this.#adoptHeaders();
     respond(res, error, admission, begun ? 0 : this.#tellQuota(error));
     if (begun || this.context === undefined) return;
     const close = () => {
