@@ -201,7 +201,7 @@ test('telemetry tells of every attempt and every retry', async (t) => {
   assert.deepEqual(told, [
     ['ExecutionAttempt', 'warning', 'get', false, 10, { attemptNumber: 0, handled: true }],
     ['OnRetry', 'warning', 'get', false, 10, { attemptNumber: 0, retryDelay: 100 }],
-    ['ExecutionAttempt', 'warning', 'get', false, 20, { attemptNumber: 1, handled: true }],
+    ['ExecutionAttempt', 'error', 'get', false, 20, { attemptNumber: 1, handled: true }],
     ['ExecutionAttempt', 'information', undefined, true, 0, { attemptNumber: 0, handled: false }],
   ]);
 });
