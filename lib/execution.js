@@ -64,6 +64,12 @@ const capture = (resolve, reject) => {
   rejectPromise = reject;
 };
 
+/**
+ * @param {boolean} ok
+ * @param {unknown} value
+ */
+const outcomeOf = (ok, value) => (ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+
 class Execution {
   /**
    * @param {import('./segment.js').Segment | undefined} segment
@@ -374,7 +380,7 @@ class Execution {
   #outcomes(ok, value) {
     const segment = /** @type {import('./segment.js').Segment} */ (this.segment);
     if (segment.learners.length === 0 || (ok && !segment.judgesSuccess)) return 0;
-    return segment.outcomes(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), this.context);
+    return segment.outcomes(outcomeOf(ok, value), this.context);
   }
 
   /**
@@ -396,11 +402,11 @@ class Execution {
       const moved = hot.exit(ticket, outcomes);
       report(moved);
       if (moved === 1 || untold) {
-        departed.set(ticket, { outcome: ok ? new OutcomeSuccess(value) : new OutcomeFailure(value), context });
+        departed.set(ticket, { outcome: outcomeOf(ok, value), context });
       }
     }
     if (this.listener === undefined) {
-      if (this.form === OUTCOME) this.resolve(ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+      if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
       else if (ok) this.resolve(value);
       else this.reject(value);
     }
@@ -409,7 +415,7 @@ class Execution {
     if (ticket !== 0) afterCall();
     if (tell !== undefined) tell();
     if (this.onSettled !== undefined) this.onSettled(ok);
-    if (this.listener !== undefined) this.#deliver(this.listener, ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+    if (this.listener !== undefined) this.#deliver(this.listener, outcomeOf(ok, value));
   }
 
   /**

@@ -35,7 +35,8 @@ class PipelineBuilder {
     } else if (typeof strategy === 'function') {
       this.#makers.push({ combinator: () => readCustom(strategy()) });
     } else {
-      throw typeError('the strategy', 'made by one of the …Strategy functions, or a function that makes your own', strategy);
+      const accepted = 'made by one of the …Strategy functions, or a function that makes your own';
+      throw typeError('the strategy', accepted, strategy);
     }
     return this;
   }

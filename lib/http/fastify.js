@@ -16,7 +16,8 @@ const FASTIFY = {
  */
 async function fastifyResilience(fastify, options) {
   const admission = new Admission(FASTIFY, options);
-  fastify.addHook('onRequest', (/** @type {any} */ request, /** @type {any} */ reply, /** @type {any} */ next) => {
+  /** @type {(request: any, reply: any, next: any) => void} */
+  const onRequest = (request, reply, next) => {
     admission.admit({
       req: request.raw,
       res: reply.raw,
@@ -26,7 +27,8 @@ async function fastifyResilience(fastify, options) {
       headers: () => Object.entries(reply.getHeaders()),
       answered: () => reply.hijack(),
     });
-  });
+  };
+  fastify.addHook('onRequest', onRequest);
   // While the server still answers: those that wait are told.
   fastify.addHook('preClose', (/** @type {() => void} */ closed) => {
     admission.dispose();

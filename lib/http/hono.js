@@ -19,7 +19,8 @@ function honoResilience(options) {
     new Promise((resolve, reject) => {
       const { incoming: req, outgoing: res } = c.env ?? {};
       if (req === undefined || res === undefined) {
-        throw typeError('c.env of honoResilience', 'what @hono/node-server makes it: { incoming, outgoing }', c.env);
+        const accepted = 'what @hono/node-server makes it: { incoming, outgoing }';
+        throw typeError('c.env of honoResilience', accepted, c.env);
       }
       admission.admit({
         req,

@@ -77,7 +77,9 @@ function decider(option, value) {
 function byHand(where, { pipeline, ...read }) {
   const part = PARTS.find((name) => read[name] !== undefined);
   if (part !== undefined) {
-    throw new TypeError(`${where} takes either pipeline or ${part}, not both: ${part} belongs into the pipeline`);
+    throw new TypeError(
+      `${where} takes either pipeline or ${part}, not both: ${part} belongs into the pipeline`,
+    );
   }
   if (!(pipeline instanceof ResiliencePipeline)) throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
   if (repeats(pipeline)) {
@@ -94,9 +96,8 @@ function byHand(where, { pipeline, ...read }) {
 function build({ where, addressOf }, read, requestOf) {
   const { timeout, concurrency, rateLimit, deadlineHeader, name: given } = read;
   if ([timeout, concurrency, rateLimit, deadlineHeader].every((part) => part === undefined)) {
-    throw new TypeError(
-      `${where} needs timeout, concurrency, rateLimit, deadlineHeader or pipeline: without one it protects nothing`,
-    );
+    const parts = 'timeout, concurrency, rateLimit, deadlineHeader or pipeline';
+    throw new TypeError(`${where} needs ${parts}: without one it protects nothing`);
   }
   const name = readName('name', given, 'http');
   const builder = new ResiliencePipelineBuilder({ name });

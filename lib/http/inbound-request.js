@@ -128,8 +128,12 @@ class InboundRequest {
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
   #finish() {
     const { statusCode } = this.res;
-    if (statusCode < 400) this.#execution.finish(true, undefined);
-    else this.#execution.finish(false, new ResponseError(statusCode, this.admission.isDrop(this.subject, statusCode)));
+    if (statusCode < 400) {
+      this.#execution.finish(true, undefined);
+      return;
+    }
+    const isDrop = this.admission.isDrop(this.subject, statusCode);
+    this.#execution.finish(false, new ResponseError(statusCode, isDrop));
   }
 
   /** Every first byte goes through `writeHead`. An adaptive limiter measures the time to it. */

@@ -25,7 +25,8 @@ function timeoutStrategy(options) {
   const generate = (/** @type {any} */ context) => {
     const value = timeoutGenerator({ context });
     // Not `Promise.resolve`: it hands a promise back whose own `then` is anybody's.
-    return typeof value?.then === 'function' ? new Promise((resolve) => resolve(value)).then(check) : check(value);
+    if (typeof value?.then !== 'function') return check(value);
+    return new Promise((resolve) => resolve(value)).then(check);
   };
   return new Strategy({
     gate: () => {
