@@ -4,12 +4,11 @@ import { frameworks } from './frameworks.mjs';
 import { runPhase } from './phase.mjs';
 import { progressLine } from './progress.mjs';
 import * as settings from './settings.mjs';
-import { align, percent, tenths, whole } from './table.mjs';
+import { FIGURES, align, figures, percent } from './table.mjs';
 
 const CALIBRATION_MS = 1500;
 /** Of the dependency's capacity, as answers in time. */
 const TARGET = 0.95;
-const COLUMNS = ['framework', 'load', 'offered/s', 'good/s', 'of capacity', '503', '504', 'gave up', 'p50 ms', 'p99 ms'];
 
 export const names = Object.keys(frameworks);
 
@@ -28,26 +27,12 @@ export async function loadFrameworks({ seconds, only, overloads }) {
       const rate = overload * capacity;
       const phase = await runPhase('fixed', { framework, rate, seconds, onProgress: line.show });
       line.end();
-      rows.push(row(framework, overload, phase.clients, { capacity, seconds }));
+      rows.push([framework, `${overload}x`, ...figures(phase.clients, { capacity, seconds })]);
       problems.push(...phase.problems.map((text) => `${framework}, ${overload}x: ${text}.`));
     }
   }
-  console.log(`\n${align(COLUMNS, rows).join('\n')}\n\nOn an idle machine, ${percent(TARGET)} of capacity or more is to be expected.`);
+  console.log(`\n${align(['framework', 'load', ...FIGURES], rows).join('\n')}`);
+  console.log(`\nOn an idle machine, ${percent(TARGET)} of capacity or more is to be expected.`);
   if (problems.length > 0) console.error(`\nFAILED\n${problems.join('\n')}`);
   return problems.length === 0;
-}
-
-function row(framework, overload, clients, { capacity, seconds }) {
-  return [
-    framework,
-    `${overload}x`,
-    whole(clients.offered / seconds),
-    whole(clients.served / seconds),
-    percent(clients.served / seconds / capacity),
-    whole(clients.shed),
-    whole(clients.timedOut),
-    whole(clients.gaveUp),
-    tenths(clients.p50),
-    tenths(clients.p99),
-  ];
 }

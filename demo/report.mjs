@@ -1,16 +1,12 @@
 // The text of the result: a table, a plot of each phase, and what they show in words.
 import { plot } from './plot.mjs';
 import { clientTimeoutMs, fixed, overload } from './settings.mjs';
-import { align, percent, tenths, whole } from './table.mjs';
+import { FIGURES, align, figures, percent, tenths, whole } from './table.mjs';
 
 /** Fits a terminal of 100 columns. */
 const WIDTH = 98;
 /** A load generator that is this late has not had the processor time it needs, nor has the server. */
 const BUSY_MS = 20;
-const COLUMNS = [
-  ...['phase', 'offered/s', 'good/s', 'of capacity', '503', '504', 'gave up'],
-  ...['p50 ms', 'p99 ms', '503 p99 ms'],
-];
 export const titles = { none: 'unprotected', fixed: 'fixed limiter', adaptive: 'adaptive limiter' };
 
 /**
@@ -27,20 +23,9 @@ export function report(phases, { capacity, seconds }) {
   return blocks.map((lines) => lines.join('\n')).join('\n\n');
 }
 
-function table(phases, { capacity, seconds }) {
-  const rows = phases.map(({ mode, clients }) => [
-    titles[mode],
-    whole(clients.offered / seconds),
-    whole(clients.served / seconds),
-    percent(clients.served / seconds / capacity),
-    whole(clients.shed),
-    whole(clients.timedOut),
-    whole(clients.gaveUp),
-    tenths(clients.p50),
-    tenths(clients.p99),
-    tenths(clients.shedP99),
-  ]);
-  return align(COLUMNS, rows);
+function table(phases, run) {
+  const rows = phases.map(({ mode, clients }) => [titles[mode], ...figures(clients, run)]);
+  return align(['phase', ...FIGURES], rows);
 }
 
 function plots({ mode, elapsedMs, series }) {

@@ -1,5 +1,29 @@
 // Tables of figures.
 
+/** What the clients of one run saw. */
+export const FIGURES = [
+  ...['offered/s', 'good/s', 'of capacity', '503', '504', 'gave up'],
+  ...['p50 ms', 'p99 ms', '503 p99 ms'],
+];
+
+/**
+ * @param {any} clients
+ * @param {{ capacity: number, seconds: number }} run
+ */
+export function figures(clients, { capacity, seconds }) {
+  return [
+    whole(clients.offered / seconds),
+    whole(clients.served / seconds),
+    percent(clients.served / seconds / capacity),
+    whole(clients.shed),
+    whole(clients.timedOut),
+    whole(clients.gaveUp),
+    tenths(clients.p50),
+    tenths(clients.p99),
+    tenths(clients.shedP99),
+  ];
+}
+
 /**
  * @param {string[]} columns
  * @param {string[][]} rows
