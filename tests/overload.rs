@@ -10,7 +10,7 @@ use resilience::core::gate::adaptive::Adaptive;
 use resilience::core::gate::concurrency::Concurrency;
 use resilience::core::gate::deadline::Deadline;
 use resilience::core::queue::Overflow;
-use support::random::Random;
+use resilience::core::random::Random;
 use support::simulator::{Arrivals, Phase, Report, Scenario, run};
 
 const SECOND: f64 = 1000.0;

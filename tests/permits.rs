@@ -99,7 +99,7 @@ fn a_limit_lowered_below_what_is_in_flight_admits_nobody_until_it_is_undercut() 
     let running: Vec<_> = (0..4).map(|_| run(&mut engine, segment)).collect();
     let waiters: Vec<_> = (0..3).map(|_| wait(&mut engine, segment, 0.0)).collect();
 
-    let sample = Sample { rtt_ms: 1.0, inflight: 4, dropped: true, limit: 4.0 };
+    let sample = Sample { rtt_ms: 1.0, inflight: 4, dropped: true, limit: 4.0, ..Sample::default() };
     engine.apply_limit(segment, 0, 2.0, sample, 0).expect("an adaptive limiter");
     assert_eq!(take(&mut engine), [Effect::LimitChanged { segment, gate: 0, old: 4, new: 2, sample }]);
 

@@ -169,21 +169,21 @@ fn latency_is_measured_from_the_permit_to_the_first_byte() {
     let segment = bench.segment;
     let running = bench.run();
     let waiter = bench.wait();
-    let sampled = |rtt_ms| Effect::Sampled {
+    let sampled = |started_ms, rtt_ms, now_ms| Effect::Sampled {
         segment,
         gate: 0,
-        sample: Sample { rtt_ms, inflight: 1, dropped: false, limit: 1.0 },
+        sample: Sample { rtt_ms, inflight: 1, limit: 1.0, now_ms, started_ms, ..Sample::default() },
         cuts: 0,
     };
     bench.at(20.0);
-    let expected = [sampled(20.0), Effect::Admitted { ticket: waiter }];
+    let expected = [sampled(0.0, 20.0, 20.0), Effect::Admitted { ticket: waiter }];
     assert_eq!(bench.exit(running, Outcome::Success), expected);
     for ms in [25.0, 28.0] {
         bench.at(ms);
         bench.engine.mark(waiter).expect("an open ticket");
     }
     bench.at(90.0);
-    assert_eq!(bench.exit(waiter, Outcome::Success), [sampled(5.0)]);
+    assert_eq!(bench.exit(waiter, Outcome::Success), [sampled(20.0, 5.0, 90.0)]);
 }
 
 #[test]

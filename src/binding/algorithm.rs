@@ -3,11 +3,13 @@
 use napi_derive::napi;
 
 use super::fault::{Moment, reach};
+use crate::core::algorithm::knee::Settings;
+use crate::core::algorithm::knee::target::Queue;
 use crate::core::algorithm::{self, LimitAlgorithm, Sample};
 
-/// Makes a sample of a limiter's numbers.
+/// A sample for those that read no clock.
 const fn sample(rtt: f64, inflight: u32, dropped: bool, limit: f64) -> Sample {
-    Sample { rtt_ms: rtt, inflight, dropped, limit }
+    Sample { rtt_ms: rtt, inflight, dropped, limit, now_ms: 0.0, started_ms: 0.0, operation: None }
 }
 
 /// Short-term latency against a long-term baseline.
@@ -83,5 +85,46 @@ impl Aimd {
     pub fn sample(&mut self, rtt: f64, inflight: u32, dropped: bool, limit: f64) -> f64 {
         reach("Aimd.sample", Moment::Before);
         self.state.on_sample(sample(rtt, inflight, dropped, limit))
+    }
+}
+
+/// A mean queue of a few calls.
+#[napi]
+pub struct Knee {
+    pub(super) state: algorithm::Knee,
+}
+
+#[napi]
+impl Knee {
+    /// See `knee()` in `index.d.ts`. `queue` is 0 for short, 1 for balanced, 2 for long.
+    #[napi(constructor, catch_unwind)]
+    #[must_use]
+    pub fn new(headroom: f64, queue: u32) -> Self {
+        let queue = match queue {
+            0 => Queue::SHORT,
+            1 => Queue::BALANCED,
+            _ => Queue::LONG,
+        };
+        Self { state: algorithm::Knee::new(Settings { headroom, queue }) }
+    }
+
+    /// The next limit. `operation` is the number of the call's kind, or negative for none.
+    #[napi(catch_unwind)]
+    #[expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+    pub fn sample(
+        &mut self,
+        rtt: f64,
+        inflight: u32,
+        dropped: bool,
+        limit: f64,
+        now: f64,
+        started_at: f64,
+        operation: f64,
+    ) -> f64 {
+        reach("Knee.sample", Moment::Before);
+        let operation = (operation >= 0.0).then_some(operation as u8);
+        let (rtt_ms, now_ms, started_ms) = (rtt, now, started_at);
+        self.state.on_sample(Sample { rtt_ms, inflight, dropped, limit, now_ms, started_ms, operation })
     }
 }

@@ -2,11 +2,13 @@
 
 #![expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
 
-use napi::bindgen_prelude::Either3;
+use std::hash::{BuildHasher, RandomState};
+
+use napi::bindgen_prelude::Either4;
 use napi::{Error, Result, Status};
 use napi_derive::napi;
 
-use super::algorithm::{Aimd, Gradient2, Vegas};
+use super::algorithm::{Aimd, Gradient2, Knee, Vegas};
 use super::fault::{Moment, reach};
 use super::thread::Thread;
 use crate::core::algorithm::Algorithm;
@@ -17,6 +19,7 @@ use crate::core::gate::concurrency::Concurrency;
 use crate::core::gate::deadline::Deadline;
 use crate::core::gate::rate_limiter::{RateLimiter, Rule};
 use crate::core::queue::Overflow;
+use crate::core::random::Random;
 
 /// Builds segments: runs of adjacent gates, outermost first.
 #[napi]
@@ -53,7 +56,7 @@ impl ResiliencePipelineBuilder {
     #[napi(catch_unwind)]
     pub fn add_adaptive_concurrency_limiter(
         &mut self,
-        algorithm: Option<Either3<&Gradient2, &Vegas, &Aimd>>,
+        algorithm: Option<Either4<&Gradient2, &Vegas, &Aimd, &Knee>>,
         initial_limit: u32,
         min_limit: u32,
         max_limit: u32,
@@ -64,9 +67,13 @@ impl ResiliencePipelineBuilder {
         reach("ResiliencePipelineBuilder.addAdaptiveConcurrencyLimiter", Moment::Before);
         let algorithm = match algorithm {
             None => Algorithm::Outside,
-            Some(Either3::A(algorithm)) => Algorithm::Gradient2(algorithm.state.fresh()),
-            Some(Either3::B(algorithm)) => Algorithm::Vegas(algorithm.state.fresh()),
-            Some(Either3::C(algorithm)) => Algorithm::Aimd(algorithm.state.clone()),
+            Some(Either4::A(algorithm)) => Algorithm::Gradient2(algorithm.state.fresh()),
+            Some(Either4::B(algorithm)) => Algorithm::Vegas(algorithm.state.fresh()),
+            Some(Either4::C(algorithm)) => Algorithm::Aimd(algorithm.state.clone()),
+            Some(Either4::D(algorithm)) => {
+                let random = Random::new(RandomState::new().hash_one(0));
+                Algorithm::Knee(Box::new(algorithm.state.fresh(random)))
+            }
         };
         let permits = permits(initial_limit, queue_limit, queue_timeout_ms, overflow);
         self.gates.push(Gate::Adaptive(Adaptive::new(permits, algorithm, min_limit, max_limit)));

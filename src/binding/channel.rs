@@ -5,6 +5,8 @@
 
 use napi::bindgen_prelude::Float64Array;
 
+use crate::core::algorithm::Sample;
+use crate::core::algorithm::knee::decision::{Decision, Rule};
 use crate::core::clock::Nanos;
 use crate::core::effect::{Effect, Reason, Refusal};
 use crate::core::engine::Engine;
@@ -30,7 +32,7 @@ const QUEUED: usize = 7;
 /// By Rust: milliseconds until that gate may let one in again, or NaN.
 const RETRY_AFTER: usize = 8;
 const HEADER: usize = 10;
-const RECORD: usize = 10;
+const RECORD: usize = 12;
 const RECORDS: usize = 128;
 
 /// The numbers that the array must hold.
@@ -106,13 +108,10 @@ fn record(effect: Effect) -> [f64; RECORD] {
         }
         Effect::TimedOut { ticket, gate } => set(3.0, ticket, gate, &[]),
         Effect::LimitChanged { segment, gate, old, new, sample } => {
-            let (inflight, dropped) = (f64::from(sample.inflight), f64::from(u8::from(sample.dropped)));
-            let rest = [sample.rtt_ms, inflight, dropped, sample.limit, f64::from(old), f64::from(new)];
-            set(4.0, segment, gate, &rest);
+            set(4.0, segment, gate, &with_sample(sample, [f64::from(old), f64::from(new)]));
         }
         Effect::Sampled { segment, gate, sample, cuts } => {
-            let (inflight, dropped) = (f64::from(sample.inflight), f64::from(u8::from(sample.dropped)));
-            set(5.0, segment, gate, &[sample.rtt_ms, inflight, dropped, sample.limit, f64::from(cuts)]);
+            set(5.0, segment, gate, &with_sample(sample, [f64::from(cuts), 0.0]));
         }
         Effect::Armed { timer, delay_ms } => set(6.0, timer, 0, &[delay_ms]),
         Effect::Disarmed { timer } => set(7.0, timer, 0, &[]),
@@ -126,8 +125,44 @@ fn record(effect: Effect) -> [f64; RECORD] {
         Effect::CircuitClosed { segment, gate, ticket } => set(10.0, segment, gate, &[ticket.to_f64()]),
         Effect::KeyEvicted { segment, gate } => set(11.0, segment, gate, &[]),
         Effect::Woken { sleep } => set(12.0, sleep, 0, &[]),
+        Effect::LimitDecided { segment, gate, decision } => {
+            let Decision { rule, inflight, latency_ratio, target, drops, old_limit, new_limit } = decision;
+            let rest = [rule_code(rule), inflight, latency_ratio, target, drops, old_limit, new_limit];
+            set(13.0, segment, gate, &rest);
+        }
     }
     record
+}
+
+/// A sample as numbers, and what else belongs to its effect.
+fn with_sample(sample: Sample, [a, b]: [f64; 2]) -> [f64; 9] {
+    let Sample { rtt_ms, inflight, dropped, limit, now_ms, started_ms, operation } = sample;
+    let (inflight, dropped) = (f64::from(inflight), f64::from(u8::from(dropped)));
+    [rtt_ms, inflight, dropped, limit, now_ms, started_ms, operation_code(operation), a, b]
+}
+
+/// A kind of operation as JavaScript knows it: its number, or -1 for none.
+fn operation_code(operation: Option<u8>) -> f64 {
+    operation.map_or(-1.0, f64::from)
+}
+
+/// A rule as JavaScript knows it: an index into its list of rules.
+const fn rule_code(rule: Rule) -> f64 {
+    match rule {
+        Rule::Hold => 0.0,
+        Rule::Grow => 1.0,
+        Rule::Trim => 2.0,
+        Rule::Cut => 3.0,
+        Rule::Undo => 4.0,
+        Rule::Probe => 5.0,
+        Rule::ProbeDeeper => 6.0,
+        Rule::ProbeEnd => 7.0,
+        Rule::LossCut => 8.0,
+        Rule::LossNotOurs => 9.0,
+        Rule::Outage => 10.0,
+        Rule::Recover => 11.0,
+        Rule::Headroom => 12.0,
+    }
 }
 
 /// A reason as JavaScript knows it: an index into its list of reasons, from 1.

@@ -163,18 +163,22 @@ fn expire(state: &mut State, context: &FunctionCallContext) -> Answer {
     Ok(0.0)
 }
 
-/// `applyLimit(segment, gate, next, rtt, inflight, dropped, limit, cuts)`: an outside algorithm's answer; gives
-/// the exact limit that comes of it.
+/// `applyLimit(segment, gate, next, cuts, rtt, inflight, dropped, limit, now, startedAt, operation)`: an outside
+/// algorithm's answer to a sample; gives the exact limit that comes of it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
 fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
+    let operation = number(context, 10)?;
     let sample = Sample {
-        rtt_ms: number(context, 3)?,
-        inflight: number(context, 4)? as u32,
-        dropped: number(context, 5)? != 0.0,
-        limit: number(context, 6)?,
+        rtt_ms: number(context, 4)?,
+        inflight: number(context, 5)? as u32,
+        dropped: number(context, 6)? != 0.0,
+        limit: number(context, 7)?,
+        now_ms: number(context, 8)?,
+        started_ms: number(context, 9)?,
+        operation: (operation >= 0.0).then_some(operation as u8),
     };
     let (segment, gate, next) = (key(context, 0)?, index(context, 1)?, number(context, 2)?);
-    Ok(state.engine.apply_limit(segment, gate, next, sample, number(context, 7)? as u32)?)
+    Ok(state.engine.apply_limit(segment, gate, next, sample, number(context, 3)? as u32)?)
 }
 
 /// `dispose(segment)`: turns the waiters away and disarms the deadlines.

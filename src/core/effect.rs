@@ -1,6 +1,7 @@
 //! What a call brought about besides its answer.
 
 use super::algorithm::Sample;
+use super::algorithm::knee::decision::Decision;
 use super::gate::circuit_breaker::Opening;
 use super::slab::Key;
 
@@ -70,6 +71,15 @@ pub enum Effect {
         new: u32,
         /// What moved it.
         sample: Sample,
+    },
+    /// An adaptive limiter has decided on its limit, or to leave it. Told by the algorithm that can give reasons.
+    LimitDecided {
+        /// The limiter's segment.
+        segment: Key,
+        /// Index of the limiter.
+        gate: usize,
+        /// What and why.
+        decision: Decision,
     },
     /// A sample waits for an algorithm outside the core; its answer comes back by
     /// [`apply_limit`](super::engine::Engine::apply_limit).

@@ -17,6 +17,7 @@ pub mod error;
 pub mod gate;
 pub mod outcome;
 pub mod queue;
+pub mod random;
 pub mod segment;
 pub mod slab;
 pub mod ticket;

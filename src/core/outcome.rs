@@ -1,5 +1,7 @@
 //! How an execution ended, as a gate that learns from it reads it.
 
+use super::ticket::MAX_GATES;
+
 /// What one gate learns from an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -13,20 +15,24 @@ pub enum Outcome {
     Unhandled,
 }
 
-/// The [`Outcome`] for each gate of a segment: two bits a gate, the first gate lowest; 0 success, 1 drop,
-/// 2 no sample, 3 unhandled.
+/// The [`Outcome`] for each gate of a segment, two bits a gate, the first gate lowest: 0 success, 1 drop,
+/// 2 no sample, 3 unhandled. Above these ([`MAX_GATES`] times two bits), the number of the execution's kind of
+/// operation plus one, or zero for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes(pub u32);
+
+const OPERATION: usize = 2 * MAX_GATES;
 
 impl Outcomes {
     /// The same outcome for every gate.
     #[must_use]
     pub const fn all(outcome: Outcome) -> Self {
+        let every_gate = (1 << OPERATION) - 1;
         Self(match outcome {
             Outcome::Success => 0,
-            Outcome::Drop => 0x5555_5555,
-            Outcome::NoSample => 0xAAAA_AAAA,
-            Outcome::Unhandled => 0xFFFF_FFFF,
+            Outcome::Drop => 0x5555_5555 & every_gate,
+            Outcome::NoSample => 0xAAAA_AAAA & every_gate,
+            Outcome::Unhandled => every_gate,
         })
     }
 
@@ -39,5 +45,18 @@ impl Outcomes {
             2 => Outcome::NoSample,
             _ => Outcome::Unhandled,
         }
+    }
+
+    /// The same, of this kind of operation.
+    #[must_use]
+    pub const fn with_operation(self, operation: u8) -> Self {
+        Self(self.0 | (operation as u32 + 1) << OPERATION)
+    }
+
+    /// The number of the kind of operation.
+    #[must_use]
+    pub fn operation(self) -> Option<u8> {
+        let number = (self.0 >> OPERATION).checked_sub(1)?;
+        Some(u8::try_from(number).unwrap_or(u8::MAX))
     }
 }

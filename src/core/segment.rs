@@ -232,7 +232,7 @@ impl Segment {
         for index in (0..ticket.passed).rev() {
             match ticket.holds[index] {
                 Hold::Permit { since, cuts } => {
-                    self.observe(ticket, index, (since, cuts), outcomes.of(index), ledger);
+                    self.observe(ticket, index, (since, cuts), outcomes, ledger);
                     if let Some(permits) = self.gates[index].permits_mut() {
                         permits.release();
                     }

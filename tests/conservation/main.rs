@@ -4,12 +4,10 @@
 #[path = "../support/alarms.rs"]
 mod alarms;
 mod gates;
-#[path = "../support/random.rs"]
-mod random;
 mod user;
 
 use gates::{any_segment, segments};
-use random::Random;
+use resilience::core::random::Random;
 use user::User;
 
 const STEPS: usize = 200_000;

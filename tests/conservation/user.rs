@@ -16,7 +16,7 @@ use resilience::core::timers::Driver;
 
 use super::alarms::Alarms;
 use super::gates::pick;
-use super::random::Random;
+use resilience::core::random::Random;
 
 /// More open executions than this, and one of them ends.
 const CROWD: usize = 60;
@@ -211,6 +211,7 @@ impl User {
                 self.saw("timed out");
             }
             Effect::LimitChanged { .. } => self.saw("limit changed"),
+            Effect::LimitDecided { .. } => self.saw("limit decided"),
             Effect::Sampled { segment, gate, sample, cuts } => {
                 let next = if sample.dropped { sample.limit * 0.7 } else { sample.limit + 0.4 };
                 self.engine.apply_limit(segment, gate, next, sample, cuts).expect("an adaptive limiter");

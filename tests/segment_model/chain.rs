@@ -154,6 +154,7 @@ impl Chain {
                 }
                 Effect::Armed { timer, delay_ms } => self.alarms.arm(timer, self.engine.now(), delay_ms),
                 Effect::Disarmed { timer } => self.alarms.disarm(timer),
+                Effect::LimitDecided { .. } => {}
                 Effect::Woken { sleep } => unreachable!("{sleep:?}: nobody sleeps"),
             }
         }

@@ -85,6 +85,7 @@ impl Fused {
                     self.alarms.disarm(timer);
                     continue;
                 }
+                Effect::LimitDecided { .. } => continue,
                 Effect::Woken { sleep } => unreachable!("{sleep:?}: nobody sleeps"),
             };
             self.events.push(event);

@@ -1,4 +1,3 @@
 //! What the simulated tests share.
 
-pub mod random;
 pub mod simulator;

@@ -17,7 +17,7 @@ use resilience::core::segment::Entry;
 use resilience::core::slab::Key;
 use resilience::core::timers::Driver;
 
-use super::random::Random;
+use resilience::core::random::Random;
 
 /// The world from a moment on, until the next phase.
 #[derive(Clone, Copy, Debug)]

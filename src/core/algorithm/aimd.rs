@@ -39,10 +39,10 @@ mod tests {
         let mut algorithm = Aimd::default();
         let mut limit = 10.0;
         for _ in 0..10 {
-            limit = algorithm.on_sample(Sample { rtt_ms: 0.0, inflight: 1, dropped: false, limit });
+            limit = algorithm.on_sample(Sample { inflight: 1, limit, ..Sample::default() });
         }
         assert!((limit - 11.0).abs() < 0.06, "{limit}");
-        limit = algorithm.on_sample(Sample { rtt_ms: 0.0, inflight: 1, dropped: true, limit: 10.0 });
+        limit = algorithm.on_sample(Sample { inflight: 1, dropped: true, limit: 10.0, ..Sample::default() });
         assert!((limit - 9.0).abs() < 1e-9, "{limit}");
     }
 }

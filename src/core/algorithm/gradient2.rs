@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn feed(algorithm: &mut Gradient2, rtt_ms: f64, limit: f64) -> f64 {
-        algorithm.on_sample(Sample { rtt_ms, inflight: 10, dropped: false, limit })
+        algorithm.on_sample(Sample { rtt_ms, inflight: 10, limit, ..Sample::default() })
     }
 
     fn close(a: f64, b: f64) {
@@ -123,7 +123,7 @@ mod tests {
     fn a_drop_multiplies_the_limit_and_leaves_the_averages() {
         let mut algorithm = Gradient2::default();
         feed(&mut algorithm, 10.0, 100.0);
-        close(algorithm.on_sample(Sample { rtt_ms: 500.0, inflight: 1, dropped: true, limit: 100.0 }), 90.0);
+        close(algorithm.on_sample(Sample { rtt_ms: 500.0, inflight: 1, dropped: true, limit: 100.0, ..Sample::default() }), 90.0);
         close(feed(&mut algorithm, 10.0, 100.0), 102.0);
     }
 

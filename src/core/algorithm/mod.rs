@@ -2,14 +2,19 @@
 
 pub mod aimd;
 pub mod gradient2;
+pub mod knee;
 pub mod vegas;
 
 pub use aimd::Aimd;
 pub use gradient2::Gradient2;
+pub use knee::Knee;
 pub use vegas::Vegas;
 
+use knee::Range;
+use knee::decision::Decision;
+
 /// What one finished execution tells.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Its latency in milliseconds.
     pub rtt_ms: f64,
@@ -19,6 +24,12 @@ pub struct Sample {
     pub dropped: bool,
     /// The limit at that moment, fraction included.
     pub limit: f64,
+    /// When it finished, in milliseconds of a clock that never goes back.
+    pub now_ms: f64,
+    /// When it was admitted, by the same clock.
+    pub started_ms: f64,
+    /// The number of its kind of operation, where the caller tells kinds apart.
+    pub operation: Option<u8>,
 }
 
 /// Computes the next concurrency limit. Stateful: one instance a limiter, which clamps the result.
@@ -36,6 +47,8 @@ pub enum Algorithm {
     Vegas(Vegas),
     /// Drops only.
     Aimd(Aimd),
+    /// A mean queue of a few calls. Boxed: it is ten times the size of the others.
+    Knee(Box<Knee>),
     /// Not in the core: the caller is asked by [`Effect::Sampled`](super::effect::Effect::Sampled).
     Outside,
 }
@@ -47,7 +60,29 @@ impl Algorithm {
             Self::Gradient2(algorithm) => Some(algorithm.on_sample(sample)),
             Self::Vegas(algorithm) => Some(algorithm.on_sample(sample)),
             Self::Aimd(algorithm) => Some(algorithm.on_sample(sample)),
+            Self::Knee(algorithm) => Some(algorithm.on_sample(sample)),
             Self::Outside => None,
+        }
+    }
+
+    /// Tells the limits between which its limiter stays, if it wants to know.
+    pub const fn keep_within(&mut self, range: Range) {
+        if let Self::Knee(algorithm) = self {
+            algorithm.keep_within(range);
+        }
+    }
+
+    /// Whether the algorithm itself knows how far a sample may move the limit, and keeps it in its range.
+    #[must_use]
+    pub const fn guards_itself(&self) -> bool {
+        matches!(self, Self::Knee(_))
+    }
+
+    /// Why the limit moved or stayed, where the last sample decided that and the algorithm can tell.
+    pub fn take_decision(&mut self) -> Option<Decision> {
+        match self {
+            Self::Knee(algorithm) => algorithm.take_decision(),
+            _ => None,
         }
     }
 }

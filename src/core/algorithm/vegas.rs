@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn feed(algorithm: &mut Vegas, rtt_ms: f64, limit: f64) -> f64 {
-        algorithm.on_sample(Sample { rtt_ms, inflight: 10, dropped: false, limit })
+        algorithm.on_sample(Sample { rtt_ms, inflight: 10, limit, ..Sample::default() })
     }
 
     fn close(a: f64, b: f64) {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_drop_takes_beta_off() {
         let mut algorithm = Vegas::default();
-        close(algorithm.on_sample(Sample { rtt_ms: 9.0, inflight: 1, dropped: true, limit: 100.0 }), 88.0);
+        close(algorithm.on_sample(Sample { rtt_ms: 9.0, inflight: 1, dropped: true, limit: 100.0, ..Sample::default() }), 88.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A limiter whose limit follows what its executions measure.
 //!
-//! Three guards keep the limit honest, whatever the algorithm:
+//! Three guards keep the limit honest, whatever the algorithm (`knee` alone, which has its own, is spared them):
 //!
 //! - An execution admitted before the last cut ran under the old, higher limit: it cannot cut again. One cut a
 //!   round trip, as in TCP.
@@ -8,6 +8,8 @@
 //! - The result is clamped to `[min, max]`; one that is not finite is ignored.
 
 use super::concurrency::Concurrency;
+use crate::core::algorithm::knee::Range;
+use crate::core::algorithm::knee::decision::Decision;
 use crate::core::algorithm::{Algorithm, Sample};
 
 /// What a sample did.
@@ -41,9 +43,10 @@ pub struct Adaptive {
 impl Adaptive {
     /// A limiter that starts with the limit of `permits` and stays within `[min, max]`, which must hold it.
     #[must_use]
-    pub fn new(permits: Concurrency, algorithm: Algorithm, min: u32, max: u32) -> Self {
-        let limit = f64::from(permits.limit());
-        Self { permits, algorithm, limit, min: f64::from(min), max: f64::from(max), cuts: 0 }
+    pub fn new(permits: Concurrency, mut algorithm: Algorithm, min: u32, max: u32) -> Self {
+        let [initial, min, max] = [permits.limit(), min, max].map(f64::from);
+        algorithm.keep_within(Range { initial, min, max });
+        Self { permits, algorithm, limit: initial, min, max, cuts: 0 }
     }
 
     /// The exact limit, fraction included.
@@ -62,7 +65,15 @@ impl Adaptive {
     /// Feeds the sample of an execution that was admitted after `cuts` cuts to the algorithm.
     pub fn observe(&mut self, sample: Sample, cuts: u32) -> Observed {
         let Some(next) = self.algorithm.on_sample(sample) else { return Observed::Pending };
+        if self.algorithm.guards_itself() {
+            return self.move_to(next);
+        }
         self.apply(next, sample, cuts)
+    }
+
+    /// Why the last sample moved the limit or left it; see [`Algorithm::take_decision`].
+    pub fn take_decision(&mut self) -> Option<Decision> {
+        self.algorithm.take_decision()
     }
 
     /// Takes an algorithm's answer to `sample`, within the guards.
@@ -79,10 +90,14 @@ impl Adaptive {
         } else if f64::from(sample.inflight) * 2.0 < self.limit {
             return Observed::Same;
         }
-        self.limit = next;
+        self.move_to(next)
+    }
+
+    fn move_to(&mut self, limit: f64) -> Observed {
+        self.limit = limit;
         let old = self.permits.limit();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a range of u32")]
-        let new = next as u32;
+        let new = limit as u32;
         if new == old {
             return Observed::Same;
         }
@@ -101,7 +116,7 @@ mod tests {
     }
 
     fn sample(limiter: &Adaptive, inflight: u32) -> Sample {
-        Sample { rtt_ms: 1.0, inflight, dropped: false, limit: limiter.exact_limit() }
+        Sample { rtt_ms: 1.0, inflight, limit: limiter.exact_limit(), ..Sample::default() }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::core::clock::Nanos;
 use crate::core::effect::Effect;
 use crate::core::gate::Gate;
 use crate::core::gate::adaptive::Observed;
-use crate::core::outcome::Outcome;
+use crate::core::outcome::{Outcome, Outcomes};
 use crate::core::slab::Key;
 use crate::core::ticket::Ticket;
 
@@ -17,10 +17,11 @@ impl Segment {
         ticket: &Ticket,
         index: usize,
         (since, cuts): (Nanos, u32),
-        outcome: Outcome,
+        outcomes: Outcomes,
         ledger: &mut Ledger,
     ) {
         let Gate::Adaptive(adaptive) = &mut self.gates[index] else { return };
+        let outcome = outcomes.of(index);
         if matches!(outcome, Outcome::NoSample | Outcome::Unhandled) {
             return;
         }
@@ -29,9 +30,16 @@ impl Segment {
             inflight: adaptive.permits.in_flight(),
             dropped: outcome == Outcome::Drop,
             limit: adaptive.exact_limit(),
+            now_ms: ledger.now.as_ms(),
+            started_ms: since.as_ms(),
+            operation: outcomes.operation(),
         };
         let segment = ticket.segment;
-        match adaptive.observe(sample, cuts) {
+        let observed = adaptive.observe(sample, cuts);
+        if let Some(decision) = adaptive.take_decision() {
+            ledger.effects.push_back(Effect::LimitDecided { segment, gate: index, decision });
+        }
+        match observed {
             Observed::Same => {}
             Observed::Moved { old, new } => {
                 ledger.effects.push_back(Effect::LimitChanged { segment, gate: index, old, new, sample });

@@ -6,6 +6,7 @@ pub struct Random(u64);
 
 impl Random {
     /// A source that depends on `seed` alone.
+    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
