@@ -37,6 +37,14 @@ export declare class Gradient2 {
   sample(rtt: number, inflight: number, dropped: boolean, limit: number, queue: number): number
 }
 
+/** A mean queue of a few calls. */
+export declare class Knee {
+  /** See `knee()` in `index.d.ts`. `queue` is 0 for short, 1 for balanced, 2 for long. */
+  constructor(headroom: number, queue: number)
+  /** The next limit. `operation` is the number of the call's kind, or negative for none. */
+  sample(rtt: number, inflight: number, dropped: boolean, limit: number, now: number, startedAt: number, operation: number): number
+}
+
 /** Builds segments: runs of adjacent gates, outermost first. */
 export declare class ResiliencePipelineBuilder {
   /** No gates yet. */
@@ -47,7 +55,7 @@ export declare class ResiliencePipelineBuilder {
    */
   addConcurrencyLimiter(permitLimit: number, queueLimit: number, queueTimeoutMs: number, overflow: number): void
   /** Adds an adaptive concurrency limiter. Without an algorithm its samples go to JavaScript. */
-  addAdaptiveConcurrencyLimiter(algorithm: Gradient2 | Vegas | Aimd | undefined | null, initialLimit: number, minLimit: number, maxLimit: number, queueLimit: number, queueTimeoutMs: number, overflow: number): void
+  addAdaptiveConcurrencyLimiter(algorithm: Gradient2 | Vegas | Aimd | Knee | undefined | null, initialLimit: number, minLimit: number, maxLimit: number, queueLimit: number, queueTimeoutMs: number, overflow: number): void
   /** Adds a circuit breaker. `consecutive_failures` of 0 is no limit of those; `slow_call_ms` may be infinite. */
   addCircuitBreaker(failureRatio: number, minimumThroughput: number, samplingMs: number, breakMs: number, halfOpenProbes: number, slowCallMs: number, slowCallRatio: number, consecutiveFailures: number): void
   /** Adds a rate limiter. `rule` is 0 for a fixed window, 1 for a sliding one, 2 for a token bucket of `burst`. */
@@ -62,6 +70,18 @@ export declare class ResiliencePipelineBuilder {
    * With no gates, or too many.
    */
   build(thread: Thread): number
+}
+
+/** One run: one algorithm, one seed. */
+export declare class Simulation {
+  /** A run of `scenario`. Without an algorithm its limit is fixed. */
+  constructor(scenario: NativeScenario, algorithm?: Gradient2 | Vegas | Aimd | Knee | undefined | null)
+  /** Plays it on a thread of its own. The promise rejects if it is cancelled. */
+  run(): Promise<NativeReport>
+  /** How much of the time is over, from 0 to 1. */
+  get progress(): number
+  /** Stops the run soon. */
+  cancel(): void
 }
 
 /** The native side of one JavaScript thread. */
@@ -84,4 +104,133 @@ export declare class Vegas {
   constructor(alpha: number, beta: number)
   /** The next limit. */
   sample(rtt: number, inflight: number, dropped: boolean, limit: number): number
+}
+
+/** See [`Caller`]. `arrivals` is 0 for even, 1 for Poisson, 2 for bursts, 3 for a closed loop. */
+export interface NativeCaller {
+  client: number
+  priority: number
+  operation: number
+  service?: NativeService
+  arrivals: number
+  rate: number
+  burst: number
+  users: number
+  thinkMs: number
+  retries: number
+  retryDelayMs: number
+  retryBackoff: number
+}
+
+/** See [`CallerFigures`]. */
+export interface NativeCallerFigures {
+  offered: number
+  goodput: number
+  rejected: number
+  p99: number
+}
+
+/** See [`Dependency`]. Stalls infinitely far apart are none. */
+export interface NativeDependency {
+  workers: number
+  sharing: boolean
+  service: NativeService
+  loss: number
+  stallEveryMs: number
+  stallMs: number
+}
+
+/** See [`Figures`]. */
+export interface NativeFigures {
+  offered: number
+  throughput: number
+  goodput: number
+  p50: number
+  p99: number
+  meanLatency: number
+  rejected: number
+  falseRejects: number
+  timedOut: number
+  lost: number
+  limit: number
+  inflight: number
+  cuts: number
+  recovery: number
+  fairness: number
+  callers: Array<NativeCallerFigures>
+}
+
+/** See [`Limiter`]. `overflow` is 0 for reject-new, 1 for drop-oldest, 2 for drop-lowest-priority. */
+export interface NativeLimiter {
+  initialLimit: number
+  minLimit: number
+  maxLimit: number
+  queueLimit: number
+  queueTimeoutMs: number
+  overflow: number
+  operationKeys: boolean
+}
+
+/** See [`Phase`]. Both stall fields are there, or none. */
+export interface NativePhase {
+  atMs: number
+  workers?: number
+  slowdown?: number
+  loss?: number
+  stallEveryMs?: number
+  stallMs?: number
+  rates: Array<number>
+}
+
+/** All of it. */
+export interface NativeReport {
+  /** Of the whole run. */
+  figures: NativeFigures
+  /** Of each window. */
+  windows: Array<NativeFigures>
+  /** As curves. */
+  series: NativeSeries
+}
+
+/** See [`Scenario`]. Infinite for no deadline and no timeout. */
+export interface NativeScenario {
+  durationMs: number
+  deadlineMs: number
+  timeoutMs: number
+  /** Of the series. */
+  points: number
+  seed: number
+  limiter: NativeLimiter
+  dependency: NativeDependency
+  callers: Array<NativeCaller>
+  phases: Array<NativePhase>
+  windows: Array<NativeWindow>
+}
+
+/** See [`Series`]. */
+export interface NativeSeries {
+  timeMs: Array<number>
+  limit: Array<number>
+  inflight: Array<number>
+  capacity: Array<number>
+  latency: Array<number>
+  drops: Array<number>
+  rejected: Array<number>
+}
+
+/**
+ * See [`Service`]. `kind` is 0 for constant, 1 for uniform (`a` its jitter), 2 for Erlang (shape), 3 for
+ * lognormal (cv), 4 for bimodal (slow share, slow factor), 5 for Pareto (shape).
+ */
+export interface NativeService {
+  kind: number
+  meanMs: number
+  a: number
+  b: number
+}
+
+/** A span of which figures are wanted. */
+export interface NativeWindow {
+  fromMs: number
+  toMs: number
 }

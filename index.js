@@ -2,7 +2,7 @@
 
 // The public entry: names and nothing else. The contract is index.d.ts.
 
-const { aimd, gradient2, vegas } = require('./lib/algorithms.js');
+const { aimd, gradient2, knee, vegas } = require('./lib/algorithms.js');
 const { ResiliencePipelineBuilder } = require('./lib/builder.js');
 const { CircuitBreakerManualControl, CircuitBreakerStateProvider } = require('./lib/circuit-control.js');
 const { getResilienceContext, getResilienceSignal } = require('./lib/context.js');
@@ -51,6 +51,7 @@ module.exports.gradient2 = gradient2;
 module.exports.hedgingStrategy = hedgingStrategy;
 module.exports.isExecutionRejected = errors.isExecutionRejected;
 module.exports.isTransient = isTransient;
+module.exports.knee = knee;
 module.exports.rateLimiterStrategy = rateLimiterStrategy;
 module.exports.retryBudget = retryBudget;
 module.exports.retryStrategy = retryStrategy;

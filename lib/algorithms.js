@@ -4,15 +4,18 @@
 // them natively.
 
 const { binding, guard } = require('./native.js');
-const { callback, immediate, number, readOptions, typeError } = require('./options.js');
+const { OperationKeys } = require('./operation-keys.js');
+const { callback, immediate, number, oneOf, readOptions, typeError } = require('./options.js');
 
 /** @typedef {{ rtt: number, inflight: number, dropped: boolean, limit: number }} Sample */
+/** @typedef {Sample & { now: number, startedAt: number, operation?: string | undefined }} TimedSample */
 
 const RATIO = /** @type {const} */ ([
   'above 0 and below 1',
   (/** @type {number} */ value) => value > 0 && value < 1,
 ]);
 const AT_LEAST_ONE = /** @type {const} */ (['of at least 1', (/** @type {number} */ value) => value >= 1]);
+const QUEUES = /** @type {const} */ (['short', 'balanced', 'long']);
 const POSITIVE = /** @type {const} */ (['above 0', (/** @type {number} */ value) => value > 0]);
 
 /**
@@ -139,11 +142,50 @@ class Aimd {
   }
 }
 
+class Knee {
+  #options;
+  #native;
+  #operations = new OperationKeys();
+
+  /** @param {unknown} options */
+  constructor(options) {
+    const { headroom = 4.5, queue = 'balanced' } = readOptions('knee', options, ['headroom', 'queue']);
+    number('headroom', headroom, 'of at least 0', (value) => value >= 0);
+    this.#options = { headroom, queue };
+    const preset = QUEUES.indexOf(oneOf('queue', queue, QUEUES));
+    this.#native = guard(() => new binding.Knee(headroom, preset));
+  }
+
+  /** @param {TimedSample} sample */
+  onSample(sample) {
+    const { rtt, inflight, dropped, limit } = readSample(sample);
+    const { now, startedAt, operation } = sample;
+    if (typeof now !== 'number') throw typeError('now', 'a number', now);
+    if (typeof startedAt !== 'number') throw typeError('startedAt', 'a number', startedAt);
+    if (operation !== undefined && typeof operation !== 'string') {
+      throw typeError('operation', 'a string or undefined', operation);
+    }
+    const kind = this.#operations.numberOf(operation);
+    return guard(() => this.#native.sample(rtt, inflight, dropped, limit, now, startedAt, kind));
+  }
+
+  get native() {
+    return this.#native;
+  }
+
+  fresh() {
+    return new Knee(this.#options);
+  }
+}
+
 const gradient2 = (/** @type {unknown} */ options = {}) => new Gradient2(options);
 const vegas = (/** @type {unknown} */ options = {}) => new Vegas(options);
 const aimd = (/** @type {unknown} */ options = {}) => new Aimd(options);
+const knee = (/** @type {unknown} */ options = {}) => new Knee(options);
 
-/** @param {unknown} value @returns {value is Gradient2 | Vegas | Aimd} */
-const isBuiltIn = (value) => value instanceof Gradient2 || value instanceof Vegas || value instanceof Aimd;
+const BUILT_IN = [Gradient2, Vegas, Aimd, Knee];
 
-module.exports = { aimd, gradient2, isBuiltIn, vegas };
+/** @param {unknown} value @returns {value is Gradient2 | Vegas | Aimd | Knee} */
+const isBuiltIn = (value) => BUILT_IN.some((kind) => value instanceof kind);
+
+module.exports = { aimd, gradient2, isBuiltIn, knee, vegas };

@@ -33,6 +33,23 @@ const REASONS = Object.freeze([
   'isolated',
 ]);
 
+/** What `knee` did in a window. @type {readonly import('../index.js').LimitRule[]} */
+const RULES = Object.freeze([
+  'hold',
+  'grow',
+  'trim',
+  'cut',
+  'undo',
+  'probe',
+  'probe-deeper',
+  'probe-end',
+  'loss-cut',
+  'loss-not-ours',
+  'outage',
+  'recover',
+  'headroom',
+]);
+
 /** The open executions by their ticket's place. @type {(Execution | undefined)[]} */
 const executions = [];
 
@@ -83,9 +100,12 @@ function dispatch() {
         const d = channel[at + 6];
         const e = channel[at + 7];
         const f = channel[at + 8];
+        const g = channel[at + 9];
+        const h = channel[at + 10];
+        const i = channel[at + 11];
         // Only now: from here on the core may write over the record.
         channel[READ] += 1;
-        handle(kind, subject, gate, a, b, c, d, e, f);
+        handle(kind, subject, gate, a, b, c, d, e, f, g, h, i);
       }
       if (channel[BACKLOG] === 0) {
         if (departed.size > 0) departed.clear();
@@ -109,8 +129,11 @@ function dispatch() {
  * @param {number} d
  * @param {number} e
  * @param {number} f
+ * @param {number} g
+ * @param {number} h
+ * @param {number} i
  */
-function handle(kind, subject, gate, a, b, c, d, e, f) {
+function handle(kind, subject, gate, a, b, c, d, e, f, g, h, i) {
   switch (kind) {
     case EFFECT.ADMITTED:
       find(subject)?.admitted();
@@ -122,10 +145,13 @@ function handle(kind, subject, gate, a, b, c, d, e, f) {
       find(subject)?.timedOut(gate);
       break;
     case EFFECT.LIMIT_CHANGED:
-      limitChanged(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d }, e, f);
+      limitChanged(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d, now: e, startedAt: f }, g, h, i);
       break;
     case EFFECT.SAMPLED:
-      sampled(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d }, e);
+      sampled(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d, now: e, startedAt: f }, g, h);
+      break;
+    case EFFECT.LIMIT_DECIDED:
+      limitDecided(subject, gate, RULES[a], [b, c, d, e, f, g]);
       break;
     case EFFECT.ARMED:
       armFake(subject, a, afterCall);
@@ -165,20 +191,54 @@ function find(ticket) {
   return execution?.ticket === ticket ? execution : undefined;
 }
 
+/** @typedef {Omit<import('../index.js').LimitSample, 'operation'>} NativeSample */
+
+/**
+ * A sample with the key of its kind of operation in place of its number.
+ *
+ * @param {import('./segment.js').Gate} gate
+ * @param {NativeSample} sample
+ * @param {number} operation
+ * @returns {import('../index.js').LimitSample}
+ */
+const withOperation = (gate, sample, operation) =>
+  gate.operations === undefined ? sample : { ...sample, operation: gate.operations.keyOf(operation) };
+
 /**
  * @param {number} key
  * @param {number} index
- * @param {{ rtt: number, inflight: number, dropped: boolean, limit: number }} sample
+ * @param {NativeSample} native
+ * @param {number} operation
  * @param {number} oldLimit
  * @param {number} newLimit
  */
-function limitChanged(key, index, sample, oldLimit, newLimit) {
+function limitChanged(key, index, native, operation, oldLimit, newLimit) {
   const segment = Segment.find(key);
   if (segment === undefined) return;
-  const { name, onLimitChanged } = segment.gates[index];
-  const args = { oldLimit, newLimit, sample };
-  segment.telemetry.emit('OnLimitChanged', name, undefined, args);
-  segment.telemetry.notify(name, 'onLimitChanged', onLimitChanged, args);
+  const gate = segment.gates[index];
+  const args = { oldLimit, newLimit, sample: withOperation(gate, native, operation) };
+  segment.telemetry.emit('OnLimitChanged', gate.name, undefined, args);
+  segment.telemetry.notify(gate.name, 'onLimitChanged', gate.onLimitChanged, args);
+}
+
+/**
+ * @param {number} key
+ * @param {number} index
+ * @param {import('../index.js').LimitRule} rule
+ * @param {number[]} numbers
+ */
+function limitDecided(key, index, rule, [inflight, latencyRatio, targetRatio, dropRatio, oldLimit, newLimit]) {
+  const segment = Segment.find(key);
+  if (segment === undefined) return;
+  segment.telemetry.emit('OnLimitDecision', segment.gates[index].name, undefined, {
+    rule,
+    inflight,
+    latencyRatio: Number.isNaN(latencyRatio) ? undefined : latencyRatio,
+    targetRatio,
+    dropRatio,
+    oldLimit,
+    newLimit,
+  });
 }
 
 /**
@@ -186,16 +246,17 @@ function limitChanged(key, index, sample, oldLimit, newLimit) {
  *
  * @param {number} key
  * @param {number} index
- * @param {{ rtt: number, inflight: number, dropped: boolean, limit: number }} sample
+ * @param {NativeSample} native
+ * @param {number} operation
  * @param {number} cuts
  */
-function sampled(key, index, sample, cuts) {
+function sampled(key, index, native, operation, cuts) {
   const segment = Segment.find(key);
   const gate = segment?.gates[index];
   if (segment === undefined || gate?.algorithm === undefined) return;
   // Another sample's answer may have moved the limit since this one was taken.
-  sample.limit = gate.exactLimit ?? sample.limit;
-  const { rtt, inflight, dropped, limit } = sample;
+  const sample = { ...withOperation(gate, native, operation), limit: gate.exactLimit ?? native.limit };
+  const { rtt, inflight, dropped, limit, now, startedAt } = sample;
   let next;
   try {
     next = gate.algorithm.onSample(sample);
@@ -205,7 +266,19 @@ function sampled(key, index, sample, cuts) {
   }
   setClock();
   const answer = typeof next === 'number' ? next : NaN;
-  const exactLimit = hot.applyLimit(key, index, answer, rtt, inflight, Number(dropped), limit, cuts);
+  const exactLimit = hot.applyLimit(
+    key,
+    index,
+    answer,
+    cuts,
+    rtt,
+    inflight,
+    Number(dropped),
+    limit,
+    now,
+    startedAt,
+    operation,
+  );
   if (!report(exactLimit)) gate.exactLimit = exactLimit;
   afterCall();
 }

@@ -379,8 +379,9 @@ class Execution {
    */
   #outcomes(ok, value) {
     const segment = /** @type {import('./segment.js').Segment} */ (this.segment);
-    if (segment.learners.length === 0 || (ok && !segment.judgesSuccess)) return 0;
-    return segment.outcomes(outcomeOf(ok, value), this.context);
+    const isPlain = segment.learners.length === 0 || (ok && !segment.judgesSuccess);
+    const outcomes = isPlain ? 0 : segment.outcomes(outcomeOf(ok, value), this.context);
+    return segment.teller === undefined ? outcomes : outcomes + segment.operationBits(this.context);
   }
 
   /**

@@ -9,7 +9,7 @@ const { InternalError } = require('./errors.js');
 /** Numbers in front of the ring of effects. */
 const HEADER = 10;
 /** Numbers of one effect. */
-const RECORD = 10;
+const RECORD = 12;
 /** Effects in the ring. */
 const RECORDS = 128;
 
@@ -38,6 +38,7 @@ const EFFECT = Object.freeze({
   CIRCUIT_CLOSED: 10,
   KEY_EVICTED: 11,
   WOKEN: 12,
+  LIMIT_DECIDED: 13,
 });
 
 /** The most gates that fit one segment. */
@@ -106,8 +107,8 @@ const thread = guard(() => new binding.Thread(channel));
  *   mark(ticket: number): number,
  *   tick(): number,
  *   expire(timer: number): number,
- *   applyLimit(segment: number, gate: number, next: number, rtt: number, inflight: number, dropped: number,
- *     limit: number, cuts: number): number,
+ *   applyLimit(segment: number, gate: number, next: number, cuts: number, rtt: number, inflight: number,
+ *     dropped: number, limit: number, now: number, startedAt: number, operation: number): number,
  *   drain(): number,
  *   sleep(delayMs: number): number,
  *   wake(sleep: number): number,

@@ -4,6 +4,7 @@
 // stays here; what decides is native.
 
 const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js');
+const { immediate, typeError } = require('./options.js');
 
 /**
  * A gate as its strategy makes it for one pipeline.
@@ -22,6 +23,8 @@ const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js'
  * @property {((args: any) => unknown) | undefined} [onTimeout]
  * @property {(args: any) => void} [onLimitChanged]
  * @property {{ onSample(sample: any): number } | undefined} [algorithm] One that runs in JavaScript.
+ * @property {((context: any) => unknown) | undefined} [operation] Tells the kind of a call.
+ * @property {import('./operation-keys.js').OperationKeys | undefined} [operations] Their numbers.
  * @property {number} [exactLimit] The limit with its fraction, as that algorithm last left it.
  * @property {Circuit} [circuit] Hears of its changes of state.
  * @property {() => void} [keyEvicted] Hears that it forgot a key for want of room.
@@ -67,7 +70,9 @@ const DROP = 1;
 const NO_SAMPLE = 2;
 const UNHANDLED = 3;
 /** "No sample" for every gate. */
-const NO_SAMPLES = 0xaaaaaaaa;
+const NO_SAMPLES = 0xaaa;
+/** Where the kind of operation begins, above the bits of the gates. */
+const OPERATION = 2 ** (2 * MAX_GATES);
 
 /** Segments by native key, for effects that name one. @type {Map<number, WeakRef<Segment>>} */
 const segments = new Map();
@@ -99,6 +104,7 @@ class Segment {
     this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
     this.judgesSuccess = gates.some(({ judge }) => judge?.judgesSuccess);
     this.measures = gates.some(({ measures }) => measures);
+    this.teller = gates.find(({ operation }) => operation !== undefined);
     segments.set(this.key, new WeakRef(this));
     collected.register(this, this.key);
     gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index, owner: this }));
@@ -127,6 +133,25 @@ class Segment {
     return bits;
   }
 
+  /**
+   * The kind of operation, as it comes on top of what the gates learn. If the user's function fails, there is none.
+   *
+   * @param {import('./context.js').ResilienceContext} context
+   */
+  operationBits(context) {
+    const { name, operation, operations } = /** @type {Required<Gate>} */ (this.teller);
+    try {
+      const key = immediate('operation', 'a string or undefined', operation(context));
+      if (key !== undefined && typeof key !== 'string') {
+        throw typeError('the result of operation', 'a string or undefined', key);
+      }
+      return (operations.numberOf(key) + 1) * OPERATION;
+    } catch (error) {
+      this.telemetry.reportError(name, 'operation', error, context);
+      return 0;
+    }
+  }
+
   dispose() {
     this.disposed = true;
     report(hot.dispose(this.key));
@@ -139,6 +164,17 @@ class Segment {
 }
 
 /**
+ * Whether a gate cannot join a run: it is told something on entry, or one of two that learn from latency wants to
+ * know the kind of operation, of which there is one at the exit.
+ *
+ * @param {Gate} gate
+ * @param {Gate[]} run
+ */
+const mustBegin = (gate, run) =>
+  gate.parameter !== undefined ||
+  (gate.measures && run.some((other) => other.measures && (other.operation ?? gate.operation) !== undefined));
+
+/**
  * Cuts a run of gates where a segment has to end.
  *
  * @param {Gate[]} gates
@@ -149,7 +185,7 @@ function cut(gates) {
   const runs = [];
   for (const gate of gates) {
     const run = runs.at(-1);
-    if (run === undefined || gate.parameter !== undefined || run.length === MAX_GATES) runs.push([gate]);
+    if (run === undefined || run.length === MAX_GATES || mustBegin(gate, run)) runs.push([gate]);
     else run.push(gate);
   }
   return runs;

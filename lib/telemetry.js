@@ -18,6 +18,7 @@ const SEVERITIES = {
   OnHedging: 'warning',
   OnRateLimiterRejected: 'error',
   OnLimitChanged: 'information',
+  OnLimitDecision: 'debug',
   CallbackError: 'error',
 };
 

@@ -8,7 +8,16 @@ export interface LimitSample {
   dropped: boolean;
   /** The current limit (may be fractional). */
   limit: number;
+  /** When it finished, in ms of a clock that never goes back. */
+  now: number;
+  /** When it was admitted, by the same clock. */
+  startedAt: number;
+  /** Its kind, if the limiter has an `operation` function: the first 64 kinds are told apart. */
+  operation?: string | undefined;
 }
+
+/** What the algorithms that read no clock take of a sample. */
+export type TimelessLimitSample = Pick<LimitSample, 'rtt' | 'inflight' | 'dropped' | 'limit'>;
 
 /**
  * Computes the next concurrency limit from a sample. Stateful: give each strategy its own instance. The
@@ -23,9 +32,9 @@ export interface LimitSample {
  *   onSample: ({ dropped, limit }) => (dropped ? limit / 2 : limit + 1),
  * };
  */
-export interface LimitAlgorithm {
+export interface LimitAlgorithm<S = LimitSample> {
   /** Takes one sample, returns the next limit. */
-  onSample(sample: LimitSample): number;
+  onSample(sample: S): number;
 }
 
 /** Options of {@link gradient2}. */
@@ -60,6 +69,23 @@ export interface AimdOptions {
   backoffRatio?: number | undefined;
 }
 
+/** Options of {@link knee}. */
+export interface KneeOptions {
+  /**
+   * How far the limit is lifted ahead of time while it does not bind: to so many times the mean in flight (more
+   * where latency varies much). Default 4.5. >= 0, which switches that off.
+   *
+   * High: a dependency that becomes slower, or another mix of calls, is served without a rejection. Low: less
+   * latency in the first seconds after capacity was really lost.
+   */
+  headroom?: number | undefined;
+  /**
+   * The mean queue that is aimed at: 'short' for less latency, 'long' for the last per cent of throughput.
+   * Default 'balanced', which is at most about 4 calls and 15 % of those being served.
+   */
+  queue?: 'short' | 'balanced' | 'long' | undefined;
+}
+
 /**
  * Compares short-term latency with a long-term baseline: gradient = tolerance * baseline / shortLatency,
  * clamped to [0.5, 1]. The next limit is limit * gradient + queueSize(limit), blended into the old one by
@@ -72,7 +98,7 @@ export interface AimdOptions {
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: gradient2({ tolerance: 2 }) });
  */
-export function gradient2(options?: Gradient2Options): LimitAlgorithm;
+export function gradient2(options?: Gradient2Options): LimitAlgorithm<TimelessLimitSample>;
 
 /**
  * TCP Vegas applied to concurrency. The fastest latency seen is the no-queue latency; with limit calls in
@@ -91,7 +117,7 @@ export function gradient2(options?: Gradient2Options): LimitAlgorithm;
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: vegas({ alpha: 2, beta: 4 }) });
  */
-export function vegas(options?: VegasOptions): LimitAlgorithm;
+export function vegas(options?: VegasOptions): LimitAlgorithm<TimelessLimitSample>;
 
 /**
  * Additive increase, multiplicative decrease (TCP Reno): + increase / limit per successful sample (so about
@@ -104,4 +130,26 @@ export function vegas(options?: VegasOptions): LimitAlgorithm;
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: aimd({ backoffRatio: 0.5 }) }).addTimeout('1s');
  */
-export function aimd(options?: AimdOptions): LimitAlgorithm;
+export function aimd(options?: AimdOptions): LimitAlgorithm<TimelessLimitSample>;
+
+/**
+ * Holds the mean queue inside the dependency near a few calls, and finds the limit at which that is so: higher
+ * when calls come raggedly, lower when they come evenly. The latency without a queue is measured by short drains
+ * (the limit falls to 75 % of what is being served, about 1 % of the time), never taken from a minimum. A deep cut
+ * is an experiment: if latency does not fall with the load, the dependency has become slower and the limit goes
+ * back up. Drops are judged the same way. A limit that does not bind is lifted ahead of time.
+ *
+ * For long overload, noisy latency, mixes of operations that change, and dependencies whose speed changes. Each
+ * window of samples tells its decision by the telemetry event `OnLimitDecision`.
+ *
+ * Used alone, it begins at the `limit` of its first sample and keeps count itself from there; samples need `now`
+ * and `startedAt`.
+ *
+ * J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
+ *
+ * @throws TypeError or RangeError for an option outside of its range.
+ *
+ * @example
+ * builder.addAdaptiveConcurrencyLimiter({ algorithm: knee({ headroom: 2 }), operation: (c) => c.operationKey });
+ */
+export function knee(options?: KneeOptions): LimitAlgorithm;

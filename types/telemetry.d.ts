@@ -1,7 +1,7 @@
 import type { ResilienceContext } from './context.js';
 import type { BulkheadRejectionReason, RateLimiterRejectionReason } from './errors.js';
 import type { Outcome, OutcomeArgs } from './outcome.js';
-import type { OnLimitChangedArgs } from './strategies/adaptive-concurrency-limiter.js';
+import type { OnLimitChangedArgs, OnLimitDecisionArgs } from './strategies/adaptive-concurrency-limiter.js';
 import type {
   OnCircuitClosedArgs,
   OnCircuitHalfOpenedArgs,
@@ -58,6 +58,8 @@ export interface TelemetryEventArgs {
   };
   /** The whole-number limit of an adaptive limiter changed. Severity `information`. */
   OnLimitChanged: OnLimitChangedArgs;
+  /** A window of samples has moved the limit of `knee`, or left it; with the reason. Severity `debug`. */
+  OnLimitDecision: OnLimitDecisionArgs;
   /**
    * Your own callback, predicate or limit algorithm threw; the outcome is untouched. Without anyone who
    * hears it, it becomes a process warning. Severity `error`.

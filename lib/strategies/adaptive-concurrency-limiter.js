@@ -1,7 +1,8 @@
 'use strict';
 
-const { aimd, gradient2, isBuiltIn, vegas } = require('../algorithms.js');
+const { aimd, gradient2, isBuiltIn, knee, vegas } = require('../algorithms.js');
 const { AdaptiveLimitProvider, guard, thread } = require('../native.js');
+const { OperationKeys } = require('../operation-keys.js');
 const { callback, immediate, integer, name: readName, readOptions, typeError } = require('../options.js');
 const { defaultShouldDrop } = require('../should-drop.js');
 const { Strategy } = require('../strategy.js');
@@ -18,14 +19,15 @@ const OPTIONS = /** @type {const} */ ([
   'priority',
   'overflow',
   'shouldDrop',
+  'operation',
   'limitProvider',
   'onLimitChanged',
   'onRejected',
   'name',
 ]);
 const DEFAULT_INITIAL_LIMIT = 20;
-const BY_NAME = { gradient2, vegas, aimd };
-const ALGORITHM = "'gradient2', 'vegas', 'aimd' or an object with onSample(sample)";
+const BY_NAME = { gradient2, vegas, aimd, knee };
+const ALGORITHM = "'gradient2', 'vegas', 'aimd', 'knee' or an object with onSample(sample)";
 
 /** @typedef {{ onSample(sample: import('../algorithms.js').Sample): number }} Algorithm */
 
@@ -54,6 +56,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
     ownShouldDrop === undefined
       ? defaultShouldDrop
       : (/** @type {any} */ args) => immediate('shouldDrop', 'a boolean', ownShouldDrop(args));
+  const operation = callback('operation', read.operation);
   const { limitProvider } = read;
   if (limitProvider !== undefined && !isProvider(limitProvider)) {
     throw typeError('limitProvider', 'an AdaptiveLimitProvider', limitProvider);
@@ -74,6 +77,8 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
           otherwise: NO_SAMPLE,
         },
         measures: true,
+        operation,
+        operations: operation === undefined ? undefined : new OperationKeys(),
         refuse: refuseForFull,
         isLimiter: true,
         onLimitChanged,

@@ -1,5 +1,7 @@
 //! The limit algorithms as objects that JavaScript can feed.
 
+#![expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
+
 use napi_derive::napi;
 
 use super::fault::{Moment, reach};
@@ -10,6 +12,12 @@ use crate::core::algorithm::{self, LimitAlgorithm, Sample};
 /// A sample for those that read no clock.
 const fn sample(rtt: f64, inflight: u32, dropped: bool, limit: f64) -> Sample {
     Sample { rtt_ms: rtt, inflight, dropped, limit, now_ms: 0.0, started_ms: 0.0, operation: None }
+}
+
+/// A kind of operation from its number, which is negative for none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+pub fn kind(operation: f64) -> Option<u8> {
+    (operation >= 0.0).then_some(operation as u8)
 }
 
 /// Short-term latency against a long-term baseline.
@@ -110,8 +118,6 @@ impl Knee {
 
     /// The next limit. `operation` is the number of the call's kind, or negative for none.
     #[napi(catch_unwind)]
-    #[expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
     pub fn sample(
         &mut self,
         rtt: f64,
@@ -123,7 +129,7 @@ impl Knee {
         operation: f64,
     ) -> f64 {
         reach("Knee.sample", Moment::Before);
-        let operation = (operation >= 0.0).then_some(operation as u8);
+        let operation = kind(operation);
         let (rtt_ms, now_ms, started_ms) = (rtt, now, started_at);
         self.state.on_sample(Sample { rtt_ms, inflight, dropped, limit, now_ms, started_ms, operation })
     }

@@ -2,8 +2,6 @@
 
 #![expect(clippy::too_many_arguments, reason = "numbers are the cheapest thing to hand over")]
 
-use std::hash::{BuildHasher, RandomState};
-
 use napi::bindgen_prelude::Either4;
 use napi::{Error, Result, Status};
 use napi_derive::napi;
@@ -19,7 +17,6 @@ use crate::core::gate::concurrency::Concurrency;
 use crate::core::gate::deadline::Deadline;
 use crate::core::gate::rate_limiter::{RateLimiter, Rule};
 use crate::core::queue::Overflow;
-use crate::core::random::Random;
 
 /// Builds segments: runs of adjacent gates, outermost first.
 #[napi]
@@ -70,10 +67,7 @@ impl ResiliencePipelineBuilder {
             Some(Either4::A(algorithm)) => Algorithm::Gradient2(algorithm.state.fresh()),
             Some(Either4::B(algorithm)) => Algorithm::Vegas(algorithm.state.fresh()),
             Some(Either4::C(algorithm)) => Algorithm::Aimd(algorithm.state.clone()),
-            Some(Either4::D(algorithm)) => {
-                let random = Random::new(RandomState::new().hash_one(0));
-                Algorithm::Knee(Box::new(algorithm.state.fresh(random)))
-            }
+            Some(Either4::D(algorithm)) => Algorithm::Knee(Box::new(algorithm.state.fresh())),
         };
         let permits = permits(initial_limit, queue_limit, queue_timeout_ms, overflow);
         self.gates.push(Gate::Adaptive(Adaptive::new(permits, algorithm, min_limit, max_limit)));
@@ -141,9 +135,15 @@ impl ResiliencePipelineBuilder {
     #[napi(catch_unwind)]
     pub fn build(&mut self, thread: &Thread) -> Result<f64> {
         reach("ResiliencePipelineBuilder.build", Moment::Before);
-        let gates = std::mem::take(&mut self.gates);
-        let segment =
-            thread.handle.call(|state| state.engine.add_segment(gates).map(crate::core::slab::Key::to_f64));
+        let mut gates = std::mem::take(&mut self.gates);
+        let segment = thread.handle.call(|state| {
+            for gate in &mut gates {
+                if let Gate::Adaptive(adaptive) = gate {
+                    adaptive.share_clock(state.clock.shared_offset_ms());
+                }
+            }
+            state.engine.add_segment(gates).map(crate::core::slab::Key::to_f64)
+        });
         if segment.is_nan() {
             return Err(Error::new(Status::GenericFailure, thread.handle.fault()));
         }

@@ -6,6 +6,7 @@ use thiserror::Error as ThisError;
 
 mod gates;
 
+use super::algorithm::kind;
 use super::channel::reason_code;
 use super::fault::{Moment, reach};
 use super::thread::{Handle, State};
@@ -167,7 +168,6 @@ fn expire(state: &mut State, context: &FunctionCallContext) -> Answer {
 /// algorithm's answer to a sample; gives the exact limit that comes of it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
 fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
-    let operation = number(context, 10)?;
     let sample = Sample {
         rtt_ms: number(context, 4)?,
         inflight: number(context, 5)? as u32,
@@ -175,7 +175,7 @@ fn apply_limit(state: &mut State, context: &FunctionCallContext) -> Answer {
         limit: number(context, 7)?,
         now_ms: number(context, 8)?,
         started_ms: number(context, 9)?,
-        operation: (operation >= 0.0).then_some(operation as u8),
+        operation: kind(number(context, 10)?),
     };
     let (segment, gate, next) = (key(context, 0)?, index(context, 1)?, number(context, 2)?);
     Ok(state.engine.apply_limit(segment, gate, next, sample, number(context, 3)? as u32)?)

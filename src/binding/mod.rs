@@ -11,4 +11,5 @@ mod fault;
 mod guard;
 mod hot;
 mod provider;
+mod simulation;
 mod thread;

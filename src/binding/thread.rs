@@ -26,7 +26,8 @@ pub struct State {
     pub engine: Engine,
     /// The shared array.
     pub channel: Channel,
-    clock: MonotonicClock,
+    /// The machine's clock.
+    pub clock: MonotonicClock,
 }
 
 /// A handle to the state of one thread, and the message of its last failure.

@@ -1,6 +1,6 @@
 //! Time as the core sees it: nanoseconds since an arbitrary origin, never going back.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const NANOS_PER_MS: f64 = 1e6;
 
@@ -71,13 +71,22 @@ impl Nanos {
 #[derive(Debug)]
 pub struct MonotonicClock {
     origin: Instant,
+    /// Milliseconds from the Unix epoch to the origin, as the machine then had it.
+    epoch_ms: f64,
 }
 
 impl MonotonicClock {
     /// A clock that starts at zero now.
     #[must_use]
     pub fn start() -> Self {
-        Self { origin: Instant::now() }
+        let epoch_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| 1e3 * since.as_secs_f64());
+        Self { origin: Instant::now(), epoch_ms }
+    }
+
+    /// What has to be added to this clock's milliseconds for a clock that other processes have as well.
+    #[must_use]
+    pub const fn shared_offset_ms(&self) -> f64 {
+        self.epoch_ms
     }
 
     /// The time since the start.

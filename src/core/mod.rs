@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod queue;
 pub mod random;
 pub mod segment;
+pub mod simulate;
 pub mod slab;
 pub mod ticket;
 pub mod timers;

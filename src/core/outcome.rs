@@ -15,8 +15,9 @@ pub enum Outcome {
     Unhandled,
 }
 
-/// The [`Outcome`] for each gate of a segment, two bits a gate, the first gate lowest: 0 success, 1 drop,
-/// 2 no sample, 3 unhandled. Above these ([`MAX_GATES`] times two bits), the number of the execution's kind of
+/// The [`Outcome`] for each gate of a segment, two bits a gate, the first gate lowest.
+///
+/// 0 is success, 1 drop, 2 no sample, 3 unhandled. Above these ([`MAX_GATES`] times two bits), the number of the execution's kind of
 /// operation plus one, or zero for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes(pub u32);

@@ -22,6 +22,12 @@ impl Key {
         ((self.generation as u64) << INDEX_BITS | self.index as u64) as f64
     }
 
+    /// Its place: no two values that are held at once have the same.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+
     /// The reverse of [`Key::to_f64`]. NaN, an infinity or a number below 2^26 gives a key that matches nothing.
     #[must_use]
     #[expect(

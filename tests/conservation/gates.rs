@@ -1,6 +1,6 @@
 //! The segments of the run.
 
-use resilience::core::algorithm::{Aimd, Algorithm, Gradient2, Knee};
+use resilience::core::algorithm::{Aimd, Algorithm, Gradient2};
 use resilience::core::gate::Gate;
 use resilience::core::gate::adaptive::Adaptive;
 use resilience::core::gate::circuit_breaker::{CircuitBreaker, Settings};
@@ -65,7 +65,7 @@ pub fn segments() -> Vec<Vec<Gate>> {
         vec![deadline(30.0), fixed(4, 4, 20.0, Overflow::RejectNew)],
         vec![adaptive(4, Algorithm::Aimd(Aimd::default())), deadline(25.0)],
         vec![fixed(8, 3, 15.0, Overflow::DropLowestPriority), adaptive(3, Algorithm::Outside), deadline(50.0)],
-        vec![adaptive(4, Algorithm::Knee(Box::new(Knee::default()))), deadline(25.0)],
+        vec![adaptive(4, Algorithm::Knee(Box::default())), deadline(25.0)],
         vec![
             fixed(5, 6, 60.0, Overflow::DropOldest),
             deadline(35.0),

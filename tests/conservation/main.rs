@@ -26,7 +26,7 @@ fn permits_are_neither_lost_nor_invented() {
     }
     user.go_home();
     println!("{:?}", user.seen);
-    assert_eq!(user.seen.len(), 10, "{:?}", user.seen);
+    assert_eq!(user.seen.len(), 11, "{:?}", user.seen);
     let rare = "key evicted";
     assert!(user.seen.iter().all(|(what, count)| *what == rare || *count > 50), "{:?}", user.seen);
 }

@@ -1,7 +1,7 @@
 //! Random segments and random programs for them.
 
 use proptest::prelude::*;
-use resilience::core::algorithm::{Aimd, Algorithm, Gradient2, Knee, Vegas};
+use resilience::core::algorithm::{Aimd, Algorithm, Gradient2, Vegas};
 use resilience::core::gate::Gate;
 use resilience::core::gate::adaptive::Adaptive;
 use resilience::core::gate::circuit_breaker::{Circuit, CircuitBreaker, Settings};
@@ -109,7 +109,7 @@ fn algorithm() -> impl Strategy<Value = Algorithm> {
         Algorithm::Aimd(Aimd { increase: 2.0, backoff_ratio: 0.5 }),
         Algorithm::Gradient2(Gradient2::default()),
         Algorithm::Vegas(Vegas::default()),
-        Algorithm::Knee(Box::new(Knee::default())),
+        Algorithm::Knee(Box::default()),
     ])
 }
 

@@ -13,7 +13,7 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
    *
    * An algorithm of your own serves one limiter: building a second one with it throws.
    */
-  algorithm?: 'vegas' | 'gradient2' | 'aimd' | LimitAlgorithm | undefined;
+  algorithm?: 'vegas' | 'gradient2' | 'aimd' | 'knee' | LimitAlgorithm | undefined;
   /**
    * Default 20.
    *
@@ -50,6 +50,14 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
    * `CallbackError`.
    */
   shouldDrop?: ((args: OutcomeArgs<T>) => boolean) | undefined;
+  /**
+   * The kind of an execution, such as its route or its query. `knee` then keeps a latency without a queue for
+   * each kind, and a mix of calls that changes moves the limit less. The first 64 kinds are told apart.
+   *
+   * Called at the end of an execution that gives a sample. One that throws, or returns no string, is reported as
+   * `CallbackError`; that sample has no kind.
+   */
+  operation?: ((context: ResilienceContext) => string | undefined) | undefined;
   /** Read limit / inflight / queued from outside. */
   limitProvider?: AdaptiveLimitProvider | undefined;
   /**
@@ -105,6 +113,53 @@ export interface OnLimitChangedArgs {
   readonly newLimit: number;
   /** The sample that moved it. */
   readonly sample: LimitSample;
+}
+
+/** What `knee` did at the end of a window. */
+export type LimitRule =
+  /** Nothing. */
+  | 'hold'
+  /** The queue was shorter than meant, or the limiter is new. */
+  | 'grow'
+  /** The queue was longer than meant. */
+  | 'trim'
+  /** It was much longer; the next window shows whether it was a queue at all. */
+  | 'cut'
+  /** Latency stayed after a cut: the dependency is slower, and the limit goes back up. */
+  | 'undo'
+  /** The limit falls for a moment, to measure the latency without a queue. */
+  | 'probe'
+  /** Latency still fell: the probe goes deeper. */
+  | 'probe-deeper'
+  /** The latency is measured, and the limit comes back. */
+  | 'probe-end'
+  /** Much was dropped; the next window shows whether a lower limit helps. */
+  | 'loss-cut'
+  /** It did not help: the drops have another cause, and the limit goes back up. */
+  | 'loss-not-ours'
+  /** Nearly everything was dropped. */
+  | 'outage'
+  /** After an outage, on the way back to the old limit. */
+  | 'recover'
+  /** The limit did not bind: room was made ahead of time, or given back. */
+  | 'headroom';
+
+/** The argument of the telemetry event `OnLimitDecision`: what a window of samples showed, and what came of it. */
+export interface OnLimitDecisionArgs {
+  /** What was done. */
+  readonly rule: LimitRule;
+  /** The mean in flight. */
+  readonly inflight: number;
+  /** The mean latency over the latency without a queue; `undefined` if nothing was answered. */
+  readonly latencyRatio: number | undefined;
+  /** The ratio that is aimed at. */
+  readonly targetRatio: number;
+  /** The share of calls that were dropped, 0 to 1. */
+  readonly dropRatio: number;
+  /** The limit before, fraction included. */
+  readonly oldLimit: number;
+  /** The limit from now on, fraction included. */
+  readonly newLimit: number;
 }
 
 /** The live adaptive concurrency limiter of a pipeline. */

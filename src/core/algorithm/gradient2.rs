@@ -123,7 +123,16 @@ mod tests {
     fn a_drop_multiplies_the_limit_and_leaves_the_averages() {
         let mut algorithm = Gradient2::default();
         feed(&mut algorithm, 10.0, 100.0);
-        close(algorithm.on_sample(Sample { rtt_ms: 500.0, inflight: 1, dropped: true, limit: 100.0, ..Sample::default() }), 90.0);
+        close(
+            algorithm.on_sample(Sample {
+                rtt_ms: 500.0,
+                inflight: 1,
+                dropped: true,
+                limit: 100.0,
+                ..Sample::default()
+            }),
+            90.0,
+        );
         close(feed(&mut algorithm, 10.0, 100.0), 102.0);
     }
 

@@ -11,6 +11,7 @@
 //! - [`baseline`]: the base latency, one for each kind of operation.
 //! - [`probe`]: measures the base now and then, by a short drain. It is never a minimum, so no lucky call spoils
 //!   it, and it cannot drift up with the queue that the limit causes.
+//! - [`moments`]: limiters of one dependency probe at the same time, or each would measure the others' queues.
 //! - [`experiment`]: after a deep cut, either latency fell with the load and there was a queue, or it stayed and
 //!   the dependency has become slower: that is the new base, and the limit goes back up.
 //! - [`steer`]: grows and trims a limit that binds.
@@ -27,6 +28,7 @@ pub mod decision;
 mod experiment;
 mod headroom;
 mod loss;
+mod moments;
 mod probe;
 mod steer;
 pub mod target;
@@ -36,13 +38,13 @@ mod window;
 mod tests;
 
 use super::{LimitAlgorithm, Sample};
-use crate::core::random::Random;
 use baseline::Baselines;
 use decision::{Decision, Rule};
 use experiment::Experiment;
 use headroom::Headroom;
 use loss::Losses;
-use probe::Probes;
+use moments::Moments;
+use probe::{Probes, Ready};
 use steer::{SlowStart, Streak};
 use target::Queue;
 use window::{Seen, Window};
@@ -51,6 +53,8 @@ use window::{Seen, Window};
 const MIN_RTT_MS: f64 = 0.001;
 /// Before the first change, the last one counts as this long ago.
 const LONG_AGO_MS: f64 = -1000.0;
+/// A mean below this share of the base is no noise.
+const OUT_OF_DATE: f64 = 0.7;
 
 /// What users tune.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,6 +122,8 @@ pub struct Knee {
     baselines: Baselines,
     /// When the first sampled call started; times count from here.
     epoch: Option<f64>,
+    /// What the samples' clock lacks of one that other limiters share.
+    shared_clock: Option<f64>,
     /// When the limit last changed.
     changed: f64,
     /// The mean latency of the last window, zero before there was one.
@@ -153,6 +159,7 @@ impl Knee {
             window: Window::default(),
             baselines: Baselines::default(),
             epoch: None,
+            shared_clock: None,
             changed: LONG_AGO_MS,
             last_mean: 0.0,
             smooth: None,
@@ -170,11 +177,16 @@ impl Knee {
         }
     }
 
-    /// The same options, without what was learned. Its probes come at intervals spread by `random`: limiters
-    /// that share a dependency would else measure each other's load.
+    /// The same options, without what was learned.
     #[must_use]
-    pub fn fresh(&self, random: Random) -> Self {
-        Self { probes: Probes::spread(random), ..Self::new(self.settings) }
+    pub fn fresh(&self) -> Self {
+        Self::new(self.settings)
+    }
+
+    /// Probes when others do whose samples' clocks, with their own `offset` in milliseconds added, read the same.
+    /// Limiters that share a dependency would else measure each other's queues.
+    pub const fn share_clock(&mut self, offset: f64) {
+        self.shared_clock = Some(offset);
     }
 
     /// Sets where the limit begins and may go.
@@ -228,6 +240,12 @@ impl Knee {
             self.window.add(rtt, base);
         }
         self.window.add_inflight(f64::from(sample.inflight), self.limit);
+        if self.mode == Mode::Run
+            && let Some(ready) = self.probes.take_due(now)
+        {
+            let seen = self.window.seen();
+            return Some((seen, self.explore(ready, now, range)));
+        }
         if !self.is_complete(now) {
             return None;
         }
@@ -246,6 +264,9 @@ impl Knee {
     fn is_complete(&mut self, now: f64) -> bool {
         let Window { answered, drops, sum, .. } = self.window;
         let total = answered + drops;
+        if self.mode == Mode::Probe && self.probes.is_over(now, answered) {
+            return true;
+        }
         let least = match self.mode {
             Mode::Recover => self.limit.clamp(4.0, 16.0),
             Mode::Loss => 32.0,
@@ -308,7 +329,14 @@ impl Knee {
 
     /// The steady state: steers, then probes a limit that binds, and lifts one that does not.
     fn run(&mut self, seen: &Seen, latency: &Latency, previous: f64, now: f64, range: Range) -> Rule {
-        let Latency { ratio, mean, target, .. } = *latency;
+        let mut latency = *latency;
+        if self.probes.are_shared() && latency.ratio < OUT_OF_DATE {
+            // The base has been measured with the queues of others in it, which have drained.
+            self.baselines.learn(1.0, latency.ratio);
+            latency.ratio = 1.0;
+            self.smooth = None;
+        }
+        let Latency { ratio, mean, .. } = latency;
         let smooth = self.smooth.map_or(ratio, |smooth| smooth + 0.3 * (ratio - smooth));
         self.smooth = Some(smooth);
         if seen.binds_at_all && smooth < 0.88 {
@@ -316,7 +344,8 @@ impl Knee {
             self.probes.hasten(now, mean);
         }
         let held = now - self.bound_since;
-        let rule = self.steer(seen, latency, smooth, held, now, range);
+        self.probes.stand_down();
+        let rule = self.steer(seen, &latency, smooth, held, now, range);
         if rule == Rule::Cut {
             return rule;
         }
@@ -328,13 +357,9 @@ impl Knee {
             let lifted = self.lift(seen, ratio, mean, previous, now, range);
             return if lifted { Rule::Headroom } else { rule };
         }
-        if self.streak.is_over() && held >= 10.0 * mean && now >= self.probes.next {
-            self.saved = self.limit;
-            self.probes.next = now + 20.0 * mean;
-            if target / smooth < 0.87 {
-                return self.experiment(seen, mean, now, range);
-            }
-            return self.probe(seen, ratio, now, range);
+        if self.streak.is_over() && held >= 10.0 * mean {
+            let ready = Ready { inflight: seen.inflight, latency, smooth };
+            return self.explore_if_due(ready, now, range).unwrap_or(rule);
         }
         rule
     }
@@ -352,7 +377,12 @@ impl LimitAlgorithm for Knee {
         if !(sample.rtt_ms.is_finite() && sample.now_ms.is_finite() && sample.started_ms.is_finite()) {
             return self.limit;
         }
-        let epoch = *self.epoch.get_or_insert(sample.started_ms);
+        let epoch = *self.epoch.get_or_insert_with(|| {
+            if let Some(offset) = self.shared_clock {
+                self.probes.share(Moments { offset: offset + sample.started_ms });
+            }
+            sample.started_ms
+        });
         let (now, started) = (sample.now_ms - epoch, sample.started_ms - epoch);
         let old = self.limit;
         self.decision = self.observe(&sample, now, started, range).map(|(seen, rule)| Decision {

@@ -72,6 +72,14 @@ impl Algorithm {
         }
     }
 
+    /// Tells what has to be added to samples' times for a clock that other limiters of the same dependency share,
+    /// if it wants to know.
+    pub const fn share_clock(&mut self, offset_ms: f64) {
+        if let Self::Knee(algorithm) = self {
+            algorithm.share_clock(offset_ms);
+        }
+    }
+
     /// Whether the algorithm itself knows how far a sample may move the limit, and keeps it in its range.
     #[must_use]
     pub const fn guards_itself(&self) -> bool {

@@ -90,7 +90,16 @@ mod tests {
     #[test]
     fn a_drop_takes_beta_off() {
         let mut algorithm = Vegas::default();
-        close(algorithm.on_sample(Sample { rtt_ms: 9.0, inflight: 1, dropped: true, limit: 100.0, ..Sample::default() }), 88.0);
+        close(
+            algorithm.on_sample(Sample {
+                rtt_ms: 9.0,
+                inflight: 1,
+                dropped: true,
+                limit: 100.0,
+                ..Sample::default()
+            }),
+            88.0,
+        );
     }
 
     #[test]

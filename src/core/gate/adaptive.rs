@@ -71,6 +71,11 @@ impl Adaptive {
         self.apply(next, sample, cuts)
     }
 
+    /// Tells the algorithm a clock that other limiters of the same dependency share; see [`Algorithm::share_clock`].
+    pub const fn share_clock(&mut self, offset_ms: f64) {
+        self.algorithm.share_clock(offset_ms);
+    }
+
     /// Why the last sample moved the limit or left it; see [`Algorithm::take_decision`].
     pub fn take_decision(&mut self) -> Option<Decision> {
         self.algorithm.take_decision()
@@ -93,7 +98,7 @@ impl Adaptive {
         self.move_to(next)
     }
 
-    fn move_to(&mut self, limit: f64) -> Observed {
+    const fn move_to(&mut self, limit: f64) -> Observed {
         self.limit = limit;
         let old = self.permits.limit();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a range of u32")]

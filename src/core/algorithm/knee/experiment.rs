@@ -49,8 +49,8 @@ impl Experiment {
 
 impl Knee {
     /// Begins one, because latency has stayed high in spite of small cuts.
-    pub(super) fn experiment(&mut self, seen: &Seen, mean: f64, now: f64, range: Range) -> Rule {
-        self.experiment.set(self.limit, Point { inflight: seen.inflight, mean });
+    pub(super) fn experiment(&mut self, here: Point, now: f64, range: Range) -> Rule {
+        self.experiment.set(self.limit, here);
         self.mode = Mode::Verify;
         self.set(self.limit * DEEPEST_CUT, range, now);
         Rule::Cut

@@ -97,11 +97,8 @@ impl Knee {
     fn double(&mut self, seen: &Seen, ratio: f64, mean: f64, now: f64, range: Range) -> Rule {
         let start = &self.slow_start;
         let has_risen = start.inflight > 0.0 && seen.inflight / start.inflight > 1.3;
-        let elasticity = if has_risen {
-            1.0 - (mean / start.mean).ln() / (seen.inflight / start.inflight).ln()
-        } else {
-            1.0
-        };
+        let elasticity =
+            if has_risen { 1.0 - (mean / start.mean).ln() / (seen.inflight / start.inflight).ln() } else { 1.0 };
         if elasticity <= 0.4 || (ratio >= 1.35 && !has_risen) {
             self.slow_start.active = false;
             return Rule::Hold;

@@ -74,7 +74,8 @@ impl Window {
     }
 
     fn cv2(&self) -> f64 {
-        (self.relative_squared * self.answered / (self.relative * self.relative) - 1.0).max(0.0)
+        let sum_squared = self.relative * self.relative;
+        (self.relative_squared * self.answered / sum_squared - 1.0).max(0.0)
     }
 
     /// How many samples make the mean good enough.

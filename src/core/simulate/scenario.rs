@@ -1,0 +1,169 @@
+//! What a simulation plays.
+
+use super::service::Service;
+use crate::core::algorithm::Algorithm;
+use crate::core::gate::Gate;
+use crate::core::gate::adaptive::Adaptive;
+use crate::core::gate::concurrency::Concurrency;
+use crate::core::gate::deadline::Deadline;
+use crate::core::queue::Overflow;
+
+/// One run, but for its seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// When it ends.
+    pub duration_ms: f64,
+    /// What an answer may take to count as a good one; infinite for any.
+    pub deadline_ms: f64,
+    /// The timeout inside of the limiter; infinite for none.
+    pub timeout_ms: f64,
+    /// The limiter of each client.
+    pub limiter: Limiter,
+    /// What they share.
+    pub dependency: Dependency,
+    /// Who comes.
+    pub callers: Vec<Caller>,
+    /// What changes, in order of time.
+    pub phases: Vec<Phase>,
+}
+
+impl Scenario {
+    /// The gates of one client. All clients have one clock.
+    #[must_use]
+    pub fn gates(&self) -> Vec<Gate> {
+        let limiter = &self.limiter;
+        let permits = Concurrency::new(
+            limiter.initial_limit,
+            limiter.queue_limit,
+            limiter.queue_timeout_ms,
+            limiter.overflow,
+        );
+        let limiter = match &limiter.algorithm {
+            None => Gate::Concurrency(permits),
+            Some(algorithm) => {
+                let (min, max) = (limiter.min_limit, limiter.max_limit);
+                let mut adaptive = Adaptive::new(permits, algorithm.clone(), min, max);
+                adaptive.share_clock(0.0);
+                Gate::Adaptive(adaptive)
+            }
+        };
+        if self.timeout_ms.is_finite() {
+            vec![limiter, Gate::Deadline(Deadline { timeout_ms: self.timeout_ms })]
+        } else {
+            vec![limiter]
+        }
+    }
+}
+
+/// A concurrency limiter, fixed or adaptive.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    /// What moves the limit; `None` for a fixed one.
+    pub algorithm: Option<Algorithm>,
+    /// The first limit.
+    pub initial_limit: u32,
+    /// The lowest.
+    pub min_limit: u32,
+    /// The highest.
+    pub max_limit: u32,
+    /// Calls that may wait.
+    pub queue_limit: usize,
+    /// How long; infinite for any time.
+    pub queue_timeout_ms: f64,
+    /// Who goes when the queue is full.
+    pub overflow: Overflow,
+    /// Whether the algorithm is told the kind of each call.
+    pub operation_keys: bool,
+}
+
+/// What calls are made to.
+#[derive(Clone, Debug)]
+pub struct Dependency {
+    /// Calls that are served at once.
+    pub workers: usize,
+    /// Whether calls beyond that share the workers, rather than wait for one.
+    pub sharing: bool,
+    /// How long a call takes, where its caller states nothing else.
+    pub service: Service,
+    /// The share of calls that it fails.
+    pub loss: f64,
+    /// Now and then it does nothing at all.
+    pub stall: Option<Stall>,
+}
+
+/// A regular pause of the dependency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stall {
+    /// From one beginning to the next.
+    pub every_ms: f64,
+    /// How long each lasts.
+    pub length_ms: f64,
+}
+
+/// A kind of traffic.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Which client's limiter its calls pass.
+    pub client: usize,
+    /// Lower is more important.
+    pub priority: f64,
+    /// The number of its kind of operation.
+    pub operation: u8,
+    /// How long its calls take; `None` for the dependency's usual time.
+    pub service: Option<Service>,
+    /// How its calls come.
+    pub arrivals: Arrivals,
+    /// Calls in a second at first; of no meaning in a closed loop.
+    pub rate: f64,
+    /// What it does after a failure.
+    pub retries: Option<Retries>,
+}
+
+/// How calls come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Even,
+    /// At random, independent of each other.
+    Poisson,
+    /// At random, several at once.
+    Bursts {
+        /// Calls in a burst.
+        size: u32,
+    },
+    /// From users who wait for their answer, then think.
+    Closed {
+        /// How many.
+        users: u32,
+        /// The mean of an exponential pause.
+        think_ms: f64,
+    },
+}
+
+/// Further attempts at a call that failed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retries {
+    /// At the most.
+    pub attempts: u32,
+    /// Before the first of them.
+    pub delay_ms: f64,
+    /// What each delay is multiplied by for the next.
+    pub backoff: f64,
+}
+
+/// A change of the world. What is `None` stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// When.
+    pub at_ms: f64,
+    /// Calls that are served at once.
+    pub workers: Option<usize>,
+    /// What usual service times are multiplied by, for calls that begin.
+    pub slowdown: Option<f64>,
+    /// The share of calls that the dependency fails.
+    pub loss: Option<f64>,
+    /// Its pauses; `Some(None)` ends them.
+    pub stall: Option<Option<Stall>>,
+    /// Calls in a second, one number a caller; not a number for no change.
+    pub rates: Vec<f64>,
+}
