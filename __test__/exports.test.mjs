@@ -5,7 +5,11 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const require = createRequire(import.meta.url);
-const ENTRIES = { '@ylcnfrht/resilience': 'index', '@ylcnfrht/resilience/http': 'http' };
+const ENTRIES = {
+  '@ylcnfrht/resilience': 'index',
+  '@ylcnfrht/resilience/http': 'http',
+  '@ylcnfrht/resilience/simulate': 'simulate',
+};
 
 const pathOf = (file) => fileURLToPath(new URL(`../${file}.d.ts`, import.meta.url));
 const program = ts.createProgram(Object.values(ENTRIES).map(pathOf), { skipLibCheck: true, noEmit: true });

@@ -1,24 +1,24 @@
 // The text of the result: a table, a plot of each phase, and what they show in words.
 import { plot } from './plot.mjs';
-import { clientTimeoutMs, fixed, overload } from './settings.mjs';
+import { clientTimeoutMs, fixed } from './settings.mjs';
 import { FIGURES, align, figures, percent, tenths, whole } from './table.mjs';
 
 /** Fits a terminal of 100 columns. */
 const WIDTH = 98;
 /** A load generator that is this late has not had the processor time it needs, nor has the server. */
 const BUSY_MS = 20;
-export const titles = { none: 'unprotected', fixed: 'fixed limiter', adaptive: 'adaptive limiter' };
+export const titles = { none: 'unprotected', fixed: 'fixed limiter', gradient2: 'gradient2', knee: 'knee' };
 
 /**
  * @param {any[]} phases what runPhase returned, and the mode of each
- * @param {{ capacity: number, seconds: number }} run
+ * @param {{ capacity: number, seconds: number, overload: number }} run
  */
-export function report(phases, { capacity, seconds }) {
+export function report(phases, { capacity, seconds, overload }) {
   const blocks = [
     table(phases, { capacity, seconds }),
     ...phases.map(plots),
     phases.flatMap((phase) => wrap(sentence(phase, { capacity, seconds }))),
-    wrap(notes(phases)),
+    wrap(notes(phases, overload)),
   ];
   return blocks.map((lines) => lines.join('\n')).join('\n\n');
 }
@@ -58,7 +58,7 @@ function sentence({ mode, clients, server, series }, { capacity, seconds }) {
   return `${name[0].toUpperCase()}${name.slice(1)} (${limit}): ${good}${p99}; ${refused}.`;
 }
 
-function notes(phases) {
+function notes(phases, overload) {
   const checks = phases.map(({ clients }) => `${clients.healthy} of ${clients.healthChecks}`).join(', ');
   const lateMax = Math.max(...phases.map(({ clients }) => clients.lateMax));
   const lateP99 = Math.max(...phases.map(({ clients }) => clients.lateP99));

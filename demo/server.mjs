@@ -1,4 +1,4 @@
-// The server under load, a process of its own: `node server.mjs none|fixed|adaptive FRAMEWORK`. It reports to
+// The server under load, a process of its own: `node server.mjs none|fixed|gradient2|knee FRAMEWORK`. It reports to
 // its parent over IPC.
 import { AdaptiveLimitProvider, getResilienceSignal, ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
 import { Dependency } from './dependency.mjs';
@@ -15,15 +15,19 @@ const protections = {
     const limiterOf = ({ pipeline }) => pipeline.getStrategy('ConcurrencyLimiter');
     return { options: settings.fixed, limiterOf, limitOf: (limiter) => limiter.permitLimit };
   },
-  adaptive: () => {
-    const limiter = new AdaptiveLimitProvider();
-    const pipeline = new ResiliencePipelineBuilder({ name: 'inbound' })
-      .addAdaptiveConcurrencyLimiter({ ...settings.adaptive.limiter, limitProvider: limiter })
-      .addTimeout(settings.adaptive.timeout)
-      .build();
-    return { options: { pipeline }, limiterOf: () => limiter, limitOf: () => limiter.limit };
-  },
+  gradient2: () => adaptive('gradient2'),
+  knee: () => adaptive('knee'),
 };
+
+function adaptive(algorithm) {
+  const limiter = new AdaptiveLimitProvider();
+  const pipeline = new ResiliencePipelineBuilder({ name: 'inbound' })
+    .addAdaptiveConcurrencyLimiter({ ...settings.adaptive.limiter, algorithm, limitProvider: limiter })
+    .addTimeout(settings.adaptive.timeout)
+    .build();
+  return { options: { pipeline }, limiterOf: () => limiter, limitOf: () => limiter.limit };
+}
+
 const [mode, framework] = process.argv.slice(2);
 const { options, limiterOf, limitOf } = protections[mode]();
 const { server, resilience } = await frameworks[framework](options, work);

@@ -3,9 +3,6 @@
 /** About 250 calls a second: enough for smooth figures, little enough for two slow cores. */
 export const dependency = { workers: 20, serviceMs: 80, jitter: 0.1 };
 
-/** Offered load, as a multiple of the capacity that was measured. */
-export const overload = 2;
-
 /** A client that has waited this long leaves. */
 export const clientTimeoutMs = 1000;
 
@@ -27,5 +24,5 @@ export const fixed = {
 /** The first limit is far too low on purpose: finding the right one is the limiter's work. */
 export const adaptive = {
   timeout,
-  limiter: { algorithm: 'gradient2', initialLimit: 5, maxLimit: 200, queueLimit: 12, queueTimeout: '250ms' },
+  limiter: { initialLimit: 5, maxLimit: 200, queueLimit: 12, queueTimeout: '250ms' },
 };

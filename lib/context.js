@@ -310,5 +310,6 @@ module.exports = {
   findInboundBy,
   getResilienceContext,
   getResilienceSignal,
+  isAbortSignal,
   storage,
 };

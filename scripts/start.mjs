@@ -5,22 +5,32 @@ import { fail } from './run.mjs';
 
 const DEFAULT_SECONDS = 15;
 const MOST_SECONDS = 3600;
-const HELP = `Usage: npm start [-- --seconds N]
+const DEFAULT_OVERLOAD = 2;
+const MOST_OVERLOAD = 10;
+const HELP = `Usage: npm start [-- --seconds N] [--overload N]
 
-Offers an Express server twice the load that its dependency can serve: without protection, with a fixed
-concurrency limiter, and with an adaptive one; then prints what the clients and the server saw.
+Offers an Express server more load than its dependency can serve: without protection, with a fixed concurrency
+limiter, and with an adaptive one by gradient2 and by knee; then prints what the clients and the server saw.
 
-  --seconds N   length of each of the three phases, 1 to ${MOST_SECONDS}; default ${DEFAULT_SECONDS}
-  --help        this text`;
+  --seconds N    length of each of the four phases, 1 to ${MOST_SECONDS}; default ${DEFAULT_SECONDS}
+  --overload N   the load, as a multiple of what the dependency can serve, 1 to ${MOST_OVERLOAD}; default ${DEFAULT_OVERLOAD}
+  --help         this text`;
 
-const seconds = readSeconds();
+const given = readOptions({ seconds: { type: 'string' }, overload: { type: 'string' } }, HELP);
+const seconds = readNumber('seconds', DEFAULT_SECONDS, MOST_SECONDS);
+const overload = readNumber('overload', DEFAULT_OVERLOAD, MOST_OVERLOAD);
 await prepare();
 const { runDemo } = await import('../demo/demo.mjs');
-const sound = await runDemo(seconds).catch((error) => fail(`The demo stopped: ${error.message}`));
+const sound = await runDemo(seconds, overload).catch((error) => fail(`The demo stopped: ${error.message}`));
 process.exitCode = sound ? 0 : 1;
 
-function readSeconds() {
-  const { seconds: given = String(DEFAULT_SECONDS) } = readOptions({ seconds: { type: 'string' } }, HELP);
-  if (Number(given) >= 1 && Number(given) <= MOST_SECONDS) return Number(given);
-  return fail(`--seconds takes a number from 1 to ${MOST_SECONDS}; not '${given}'.`);
+/**
+ * @param {'seconds' | 'overload'} name
+ * @param {number} fallback
+ * @param {number} most
+ */
+function readNumber(name, fallback, most) {
+  const { [name]: text = String(fallback) } = given;
+  if (Number(text) >= 1 && Number(text) <= most) return Number(text);
+  return fail(`--${name} takes a number from 1 to ${most}; not '${text}'.`);
 }

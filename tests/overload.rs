@@ -2,57 +2,16 @@
 
 mod support;
 
-use std::ops::Range;
-
-use resilience::core::algorithm::{Algorithm, Gradient2};
-use resilience::core::gate::Gate;
-use resilience::core::gate::adaptive::Adaptive;
-use resilience::core::gate::concurrency::Concurrency;
-use resilience::core::gate::deadline::Deadline;
-use resilience::core::queue::Overflow;
-use resilience::core::random::Random;
-use support::simulator::{Arrivals, Phase, Report, Scenario, run};
+use resilience::core::simulate::record::End;
+use resilience::core::simulate::scenario::{Arrivals, Phase};
+use resilience::core::simulate::service::{Service, Spread};
+use support::simulator::{Run, scenario};
 
 const SECOND: f64 = 1000.0;
 const MINUTE: f64 = 60.0 * SECOND;
 
-fn simulate(
-    timeout_ms: f64,
-    arrivals: Arrivals,
-    phases: &[Phase],
-    service_ms: &dyn Fn(&mut Random) -> f64,
-    until_ms: f64,
-    seed: u64,
-) -> Report {
-    let permits = Concurrency::new(20, 0, f64::INFINITY, Overflow::RejectNew);
-    let algorithm = Algorithm::Gradient2(Gradient2::default());
-    run(Scenario {
-        gates: vec![
-            Gate::Adaptive(Adaptive::new(permits, algorithm, 1, 1000)),
-            Gate::Deadline(Deadline { timeout_ms }),
-        ],
-        phases,
-        arrivals,
-        service_ms,
-        until_ms,
-        seed,
-    })
-}
-
 /// 40 ms, ±10 %.
-fn steady(random: &mut Random) -> f64 {
-    36.0 + 8.0 * random.unit()
-}
-
-fn figures(case: &str, report: &Report, window: &Range<f64>) {
-    println!(
-        "{case}, {window:?} ms: {:.1} a second, limit {:.1}, p99 {:.1} ms, {:.2} % refused",
-        report.throughput(window),
-        report.mean_limit(window),
-        report.latency(0.99, window),
-        100.0 * report.refused_share(window),
-    );
-}
+const STEADY: Service = Service { mean_ms: 40.0, spread: Spread::Uniform { jitter: 0.1 } };
 
 /// Ten workers of 40 ms serve 250 calls a second. The less the overload, the closer its latency is to what
 /// gradient2 tolerates and takes for the baseline's own drift: at 1.3 times the capacity the limit creeps up
@@ -60,14 +19,14 @@ fn figures(case: &str, report: &Report, window: &Range<f64>) {
 #[test]
 fn twenty_minutes_of_overload_cost_no_throughput() {
     for (factor, steady_limit) in [(1.3, false), (2.0, true)] {
-        let phases = [Phase { from_ms: 0.0, workers: 10, rate: 250.0 * factor }];
-        let report = simulate(500.0, Arrivals::Poisson, &phases, &steady, 20.0 * MINUTE, 1);
+        let overload = scenario((10, STEADY), (Arrivals::Poisson, 250.0 * factor), 1000, 500.0, 20.0 * MINUTE);
         let (early, late) = (MINUTE..2.0 * MINUTE, 18.0 * MINUTE..20.0 * MINUTE);
-        for window in [&early, &late] {
-            figures(&format!("{factor}x"), &report, window);
-            assert!(report.throughput(window) >= 0.98 * 250.0);
+        let run = Run::new(&overload, 1, &[early.clone(), late.clone()]);
+        let [early, late] = [early, late].map(|window| run.figures(&format!("{factor}x"), &window));
+        for figures in [&early, &late] {
+            assert!(figures.throughput >= 0.98 * 250.0, "{factor}x: {} a second", figures.throughput);
         }
-        let drift = report.mean_limit(&late) / report.mean_limit(&early);
+        let drift = late.limit / early.limit;
         assert!(
             !steady_limit || (0.8..=1.2).contains(&drift),
             "{factor}x: the limit moved by a factor of {drift}"
@@ -79,32 +38,33 @@ fn twenty_minutes_of_overload_cost_no_throughput() {
 #[test]
 fn a_hanging_dependency_closes_the_limiter_and_a_healed_one_opens_it_again() {
     for (rate, arrivals) in [(500.0, Arrivals::Even), (500.0, Arrivals::Poisson), (1500.0, Arrivals::Poisson)] {
-        let phases = [(0.0, 30), (10.0, 0), (20.0, 30)].map(|(second, workers)| Phase {
-            from_ms: second * SECOND,
-            workers,
-            rate,
-        });
+        let mut outage = scenario((30, STEADY), (arrivals, rate), 1000, 120.0, 30.0 * SECOND);
+        outage.phases = [(10.0, 0), (20.0, 30)]
+            .map(|(second, workers)| Phase { at_ms: second * SECOND, workers: Some(workers), ..Phase::default() })
+            .to_vec();
         for seed in 1..=3 {
-            let report = simulate(120.0, arrivals, &phases, &steady, 30.0 * SECOND, seed);
-            let healed = 25.0 * SECOND..30.0 * SECOND;
-            figures(&format!("{rate} a second, {arrivals:?}, seed {seed}"), &report, &healed);
-            let hanging = report.mean_limit(&(19.0 * SECOND..20.0 * SECOND));
-            assert!((hanging - 1.0).abs() < 1e-9, "{rate} a second, {arrivals:?}, seed {seed}: limit {hanging}");
-            let goodput = report.throughput(&healed) / f64::min(rate, 750.0);
-            assert!(goodput >= 0.9, "{rate} a second, {arrivals:?}, seed {seed}: goodput {goodput}");
+            let (hanging, healed) = (19.0 * SECOND..20.0 * SECOND, 25.0 * SECOND..30.0 * SECOND);
+            let run = Run::new(&outage, seed, &[hanging.clone(), healed.clone()]);
+            let case = format!("{rate} a second, {arrivals:?}, seed {seed}");
+            let limit = run.figures(&case, &hanging).limit;
+            assert!((limit - 1.0).abs() < 1e-9, "{case}: limit {limit}");
+            let goodput = run.figures(&case, &healed).throughput / f64::min(rate, 750.0);
+            assert!(goodput >= 0.9, "{case}: goodput {goodput}");
         }
     }
 }
 
 #[test]
 fn three_slow_calls_in_a_hundred_are_no_overload() {
-    let phases = [Phase { from_ms: 0.0, workers: usize::MAX, rate: 200.0 }];
-    for slow_ms in [120.0, 400.0] {
+    for slow_factor in [3.0, 10.0] {
+        let spread = Spread::Bimodal { slow_share: 0.03, slow_factor };
+        let service = Service { mean_ms: 40.0, spread };
+        let calm = scenario((10_000, service), (Arrivals::Poisson, 200.0), 1000, 5.0 * SECOND, MINUTE);
         for seed in 1..=3 {
-            let service = |random: &mut Random| if random.unit() < 0.03 { slow_ms } else { steady(random) };
-            let report = simulate(5.0 * SECOND, Arrivals::Poisson, &phases, &service, MINUTE, seed);
-            figures(&format!("3 % of {slow_ms} ms, seed {seed}"), &report, &(0.0..MINUTE));
-            assert!(report.refused_share(&(0.0..MINUTE)) < 0.01);
+            let whole = 0.0..MINUTE;
+            let run = Run::new(&calm, seed, std::slice::from_ref(&whole));
+            let figures = run.figures(&format!("3 % are {slow_factor} times as slow, seed {seed}"), &whole);
+            assert!(figures.rejected < 0.01);
         }
     }
 }
@@ -112,17 +72,17 @@ fn three_slow_calls_in_a_hundred_are_no_overload() {
 /// Two idle minutes, then three times the capacity.
 #[test]
 fn the_limit_does_not_grow_in_secret_while_idle() {
-    let phases = [
-        Phase { from_ms: 0.0, workers: 30, rate: 20.0 },
-        Phase { from_ms: 2.0 * MINUTE, workers: 30, rate: 2250.0 },
-    ];
+    let until = 2.0 * MINUTE + 5.0 * SECOND;
+    let mut burst = scenario((30, STEADY), (Arrivals::Poisson, 20.0), 1000, 500.0, until);
+    burst.phases = vec![Phase { at_ms: 2.0 * MINUTE, rates: vec![2250.0], ..Phase::default() }];
     for seed in 1..=3 {
-        let report = simulate(500.0, Arrivals::Poisson, &phases, &steady, 2.0 * MINUTE + 5.0 * SECOND, seed);
-        let burst = 2.0 * MINUTE..2.0 * MINUTE + 5.0 * SECOND;
-        figures(&format!("burst, seed {seed}"), &report, &burst);
-        assert_eq!(report.limits[0], (0.0, 20));
-        assert!(report.limits[1].0 > burst.start, "the limit moved at {} ms", report.limits[1].0);
-        assert_eq!(report.timed_out, []);
-        assert!(report.throughput(&burst) >= 0.95 * 750.0);
+        let window = 2.0 * MINUTE..until;
+        let run = Run::new(&burst, seed, std::slice::from_ref(&window));
+        let figures = run.figures(&format!("burst, seed {seed}"), &window);
+        let limits = &run.record.limits;
+        assert_eq!(limits[0], (0.0, 20));
+        assert!(limits[1].0 > window.start, "the limit moved at {} ms", limits[1].0);
+        assert!(run.record.calls.iter().all(|call| call.end != End::TimedOut));
+        assert!(figures.throughput >= 0.95 * 750.0);
     }
 }

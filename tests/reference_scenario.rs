@@ -7,34 +7,17 @@ mod support;
 
 use std::ops::{Range, RangeInclusive};
 
-use resilience::core::algorithm::{Algorithm, Gradient2};
-use resilience::core::gate::Gate;
-use resilience::core::gate::adaptive::Adaptive;
-use resilience::core::gate::concurrency::Concurrency;
-use resilience::core::gate::deadline::Deadline;
-use resilience::core::queue::Overflow;
-use support::simulator::{Arrivals, Phase, Report, Scenario, run};
+use resilience::core::simulate::scenario::{Arrivals, Phase, Scenario};
+use resilience::core::simulate::service::{Service, Spread};
+use support::simulator::{Run, scenario};
 
-const SERVICE_MS: f64 = 40.0;
-
-fn simulate(arrivals: Arrivals, jitter: f64, seed: u64) -> Report {
-    let permits = Concurrency::new(20, 0, f64::INFINITY, Overflow::RejectNew);
-    let algorithm = Algorithm::Gradient2(Gradient2::default());
-    run(Scenario {
-        gates: vec![
-            Gate::Adaptive(Adaptive::new(permits, algorithm, 1, 100)),
-            Gate::Deadline(Deadline { timeout_ms: 120.0 }),
-        ],
-        phases: &[
-            Phase { from_ms: 0.0, workers: 30, rate: 1500.0 },
-            Phase { from_ms: 10_000.0, workers: 10, rate: 1500.0 },
-            Phase { from_ms: 20_000.0, workers: 30, rate: 1500.0 },
-        ],
-        arrivals,
-        service_ms: &|random| SERVICE_MS * (1.0 + jitter * (2.0 * random.unit() - 1.0)),
-        until_ms: 30_000.0,
-        seed,
-    })
+fn slowdown(arrivals: Arrivals, jitter: f64) -> Scenario {
+    let service = Service { mean_ms: 40.0, spread: Spread::Uniform { jitter } };
+    let mut slowdown = scenario((30, service), (arrivals, 1500.0), 100, 120.0, 30_000.0);
+    slowdown.phases = [(10_000.0, 10), (20_000.0, 30)]
+        .map(|(at_ms, workers)| Phase { at_ms, workers: Some(workers), ..Phase::default() })
+        .to_vec();
+    slowdown
 }
 
 /// Where the mean limit has to be in each of the [`WINDOWS`].
@@ -44,20 +27,15 @@ const WINDOWS: [Range<f64>; 3] = [5_000.0..10_000.0, 15_000.0..20_000.0, 25_000.
 const CAPACITY: [f64; 3] = [750.0, 250.0, 750.0];
 
 fn check(arrivals: Arrivals, jitter: f64, seeds: RangeInclusive<u64>, limits: Option<&Limits>) {
+    let slowdown = slowdown(arrivals, jitter);
     for seed in seeds {
-        let report = simulate(arrivals, jitter, seed);
+        let run = Run::new(&slowdown, seed, &WINDOWS);
         for (index, window) in WINDOWS.iter().enumerate() {
-            let case = format!("{arrivals:?} arrivals, jitter {jitter}, seed {seed}, {window:?} ms");
-            let throughput = report.throughput(window);
-            let limit = report.mean_limit(window);
-            let p99 = report.latency(0.99, window);
-            let refused = 100.0 * report.refused_share(window);
-            println!(
-                "{case}: {throughput:.1} a second, limit {limit:.1}, p99 {p99:.1} ms, {refused:.0} % refused"
-            );
-            assert!(throughput >= 0.98 * CAPACITY[index], "{case}: {throughput} a second");
+            let case = format!("{arrivals:?} arrivals, jitter {jitter}, seed {seed}");
+            let figures = run.figures(&case, window);
+            assert!(figures.throughput >= 0.98 * CAPACITY[index], "{case}: {} a second", figures.throughput);
             if let Some(limits) = limits {
-                assert!(limits[index].contains(&limit), "{case}: limit {limit}");
+                assert!(limits[index].contains(&figures.limit), "{case}: limit {}", figures.limit);
             }
         }
     }
@@ -85,8 +63,9 @@ fn serves_the_capacity_with_service_times_of_30_percent_jitter() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let [first, second] = [7, 7].map(|seed| simulate(Arrivals::Poisson, 0.3, seed));
-    assert_eq!(first.answered, second.answered);
+    let slowdown = slowdown(Arrivals::Poisson, 0.3);
+    let [first, second, other] = [7, 7, 8].map(|seed| Run::new(&slowdown, seed, &WINDOWS).record);
+    assert_eq!(first.calls, second.calls);
     assert_eq!(first.limits, second.limits);
-    assert_ne!(first.limits, simulate(Arrivals::Poisson, 0.3, 8).limits);
+    assert_ne!(first.limits, other.limits);
 }

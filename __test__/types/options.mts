@@ -4,6 +4,7 @@ import {
   defaultShouldDrop,
   gradient2,
   isExecutionRejected,
+  knee,
   vegas,
   type AdaptiveConcurrencyLimiterOptions,
   type AdaptiveConcurrencyLimiterStrategy,
@@ -11,11 +12,14 @@ import {
   type ConcurrencyLimiterStrategy,
   type Duration,
   type FallbackStrategy,
+  type KneeOptions,
+  type LimitRule,
   type LimitSample,
   type OnCircuitClosedArgs,
   type OnCircuitHalfOpenedArgs,
   type OnCircuitOpenedArgs,
   type OnHedgingArgs,
+  type OnLimitDecisionArgs,
   type OnRetryArgs,
   type Outcome,
   type OutcomeArgs,
@@ -83,6 +87,7 @@ const adaptive: AdaptiveConcurrencyLimiterOptions<Response> = {
   algorithm: { onSample: ({ limit }) => limit },
   priority: ({ operationKey }) => (operationKey === 'checkout' ? 0 : 5),
   overflow: 'drop-lowest-priority',
+  operation: ({ operationKey, properties }) => operationKey ?? (properties.get('route') as string | undefined),
   shouldDrop: (args) => defaultShouldDrop(args) || (args.outcome.ok && args.outcome.result.status === 503),
 };
 const minimum: number | undefined = adaptive.minLimit;
@@ -108,6 +113,25 @@ const next: number = gradient2({ queueSize: (limit) => limit / 10 }).onSample(sa
   + aimd({ increase: 2, backoffRatio: 0.5 }).onSample(sample);
 // @ts-expect-error aimd has no alpha
 aimd({ alpha: 3 });
+const tuned: KneeOptions = { headroom: 2, queue: 'short' };
+const limit: number = knee(tuned).onSample(sample);
+builder()
+  .addAdaptiveConcurrencyLimiter({ algorithm: 'knee', operation: () => undefined })
+  .addAdaptiveConcurrencyLimiter({ algorithm: knee({ queue: undefined }), operation: undefined })
+  .addAdaptiveConcurrencyLimiter({
+    algorithm: { onSample: ({ operation, now, startedAt }) => (operation === undefined ? now - startedAt : 5) },
+  });
+// @ts-expect-error unknown queue
+knee({ queue: 'none' });
+// @ts-expect-error it reads the clock
+knee().onSample({ rtt: 1, inflight: 1, dropped: false, limit: 1 });
+// @ts-expect-error a kind is a string
+builder().addAdaptiveConcurrencyLimiter({ operation: () => 5 });
+// @ts-expect-error a kind is told at once
+builder().addAdaptiveConcurrencyLimiter({ operation: async () => 'get' });
+const rule: LimitRule = 'probe-end';
+// @ts-expect-error unknown rule
+const unknownRule: LimitRule = 'jump';
 
 // Fallback
 new ResiliencePipelineBuilder<string[]>().addFallback({
@@ -126,6 +150,11 @@ new ResiliencePipelineBuilder({
   telemetry: (event) => {
     if (event.name === 'OnTimeout') equal<typeof event.args.timeout, number>(true);
     if (event.name === 'OnLimitChanged') equal<typeof event.args.sample, LimitSample>(true);
+    if (event.name === 'OnLimitDecision') {
+      equal<typeof event.args, OnLimitDecisionArgs>(true);
+      equal<typeof event.args.rule, LimitRule>(true);
+      equal<typeof event.args.latencyRatio, number | undefined>(true);
+    }
     if (event.name === 'OnFallback') equal<typeof event.args, OutcomeArgs<unknown>>(true);
     if (event.name === 'OnRetry') equal<typeof event.args, OnRetryArgs<unknown>>(true);
     if (event.name === 'OnHedging') equal<typeof event.args, OnHedgingArgs>(true);

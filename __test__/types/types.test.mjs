@@ -9,6 +9,7 @@ import ts from 'typescript';
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url)).replaceAll('\\', '/');
 const directory = pathOf('.');
 const contract = [pathOf('../../index.d.ts'), pathOf('../../http.d.ts')];
+const simulator = pathOf('../../simulate.d.ts');
 
 function compile(config) {
   const path = pathOf(config);
@@ -48,6 +49,7 @@ for (const [config, roots] of [
     'rate-limiter.mts',
     'retry.mts',
     'seed-shedding-express.mts',
+    'simulate.mts',
     'standard-pipeline.mts',
   ]],
 ]) {
@@ -56,12 +58,13 @@ for (const [config, roots] of [
     assert.equal(compiled.report, '');
     assert.deepEqual(compiled.roots, roots);
     for (const path of contract) assert.ok(compiled.sources.includes(path), path);
+    assert.equal(compiled.sources.includes(simulator), roots.includes('simulate.mts'));
   });
 }
 
 test('tsconfig.no-express.json: the contract needs no types of Express nor of a browser', () => {
   const compiled = compile('tsconfig.no-express.json');
   assert.equal(compiled.report, '');
-  for (const path of contract) assert.ok(compiled.sources.includes(path), path);
+  for (const path of [...contract, simulator]) assert.ok(compiled.sources.includes(path), path);
   assert.deepEqual(compiled.sources.filter((name) => /@types\/express|lib\.dom/.test(name)), []);
 });

@@ -5,7 +5,7 @@
 use napi_derive::napi;
 
 use super::fault::{Moment, reach};
-use crate::core::algorithm::knee::Settings;
+use crate::core::algorithm::knee::settings::Settings;
 use crate::core::algorithm::knee::target::Queue;
 use crate::core::algorithm::{self, LimitAlgorithm, Sample};
 

@@ -15,7 +15,7 @@ use crate::core::algorithm::Algorithm;
 use crate::core::simulate::figures::figures;
 use crate::core::simulate::scenario::Scenario;
 use crate::core::simulate::series::{moments, series};
-use crate::core::simulate::world::play;
+use crate::core::simulate::world::{Stopped, play};
 
 mod report;
 mod scenario;
@@ -73,9 +73,10 @@ impl Simulation {
         let (scenario, shared, windows) = (Arc::clone(scenario), Arc::clone(shared), windows.clone());
         let (seed, points) = (*seed, *points);
         runtime.spawn_blocking(move || {
-            match guard(|| report(&scenario, seed, points, &windows, &shared)).and_then(|report| report) {
+            let told = guard(|| report(&scenario, seed, points, &windows, &shared)).map_err(failure);
+            match told.and_then(|report| report.map_err(refusal)) {
                 Ok(report) => deferred.resolve(move |_| Ok(report)),
-                Err(message) => deferred.reject(failure(message)),
+                Err(error) => deferred.reject(error),
             }
         });
         Ok(promise)
@@ -95,13 +96,20 @@ impl Simulation {
     }
 }
 
+/// Nobody is left to hear of the run, as when a worker thread was terminated.
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
 fn report(
     scenario: &Scenario,
     seed: u64,
     points: u32,
     windows: &[(f64, f64)],
     shared: &Shared,
-) -> std::result::Result<NativeReport, String> {
+) -> std::result::Result<NativeReport, Stopped> {
     let mut marks: Vec<f64> = moments(scenario, points).collect();
     marks.extend(windows.iter().flat_map(|(from, to)| [*from, *to]));
     marks.sort_by(f64::total_cmp);
@@ -109,13 +117,19 @@ fn report(
         shared.progress.store(progress.to_bits(), Ordering::Relaxed);
         !shared.cancelled.load(Ordering::Relaxed)
     });
-    let record = record.map_err(|stopped| stopped.to_string())?;
+    let record = record?;
     let tell = |(from, to): (f64, f64)| figures(scenario, &record, from, to).into();
     Ok(NativeReport {
         figures: tell((0.0, scenario.duration_ms)),
         windows: windows.iter().copied().map(tell).collect(),
         series: series(scenario, &record, points).into(),
     })
+}
+
+/// Too many calls are the scenario's mistake, all else is a defect.
+fn refusal(stopped: Stopped) -> Error {
+    let status = if stopped == Stopped::TooManyCalls { Status::InvalidArg } else { Status::GenericFailure };
+    Error::new(status, stopped.to_string())
 }
 
 fn failure(message: String) -> Error {

@@ -27,6 +27,24 @@ fn random_loss_holds_hardly_anybody_back() {
 }
 
 #[test]
+fn a_cut_that_does_not_lower_the_loss_is_undone() {
+    let mut undone = 0;
+    for seed in 1..=20 {
+        let mut plant = Plant::new(10.0, 20.0).seeded(seed);
+        plant.loss = 0.5;
+        let decisions = plant.run(&mut knee(20.0), MINUTE);
+        for ((_, cut), (_, decision)) in decisions.iter().zip(&decisions[1..]) {
+            if decision.rule == Rule::LossNotOurs {
+                assert_eq!(cut.rule, Rule::LossCut);
+                assert_eq!(decision.new_limit.to_bits(), cut.old_limit.to_bits(), "seed {seed}");
+                undone += 1;
+            }
+        }
+    }
+    assert!(undone >= 20, "{undone}");
+}
+
+#[test]
 fn after_an_outage_the_limit_is_back_within_two_seconds() {
     for callers in [EVERYONE, 5] {
         for jitter in [0.0, 0.3] {

@@ -139,9 +139,21 @@ fn a_limit_that_does_not_bind_is_not_cut() {
                 assert!(old > 2.5 * wanted.max(INITIAL), "{case}");
                 decays += 1;
             }
+            assert!(new <= 1000.0, "seed {seed}, sample {index}: {decision:?}");
             lifts += u32::from(new > old);
             previous = decision.inflight;
         }
     }
     assert!(lifts > 100 && decays > 100, "{lifts} lifts, {decays} decays");
+}
+
+#[test]
+fn an_idle_limit_goes_back_to_two_and_a_half_times_the_initial_one() {
+    let mut plant = Plant::new(f64::INFINITY, 20.0);
+    let mut knee = knee(20.0);
+    plant.run(&mut knee, 10_000.0);
+    assert_eq!(plant.limit().to_bits(), 1000.0_f64.to_bits());
+    plant.callers = 1;
+    plant.run(&mut knee, 600_000.0);
+    assert!((0.97 * 50.0..=50.0).contains(&plant.limit()), "{}", plant.limit());
 }

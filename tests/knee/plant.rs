@@ -1,7 +1,7 @@
 //! The controlled system, in simulated time: calls in a closed loop, the limit, and a dependency behind it.
 
-use resilience::core::algorithm::knee::Range;
 use resilience::core::algorithm::knee::decision::{Decision, Rule};
+use resilience::core::algorithm::knee::settings::Range;
 use resilience::core::algorithm::{Knee, LimitAlgorithm, Sample};
 use resilience::core::random::Random;
 

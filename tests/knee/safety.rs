@@ -1,6 +1,6 @@
 //! Whatever is measured, the limit is a number in its range.
 
-use resilience::core::algorithm::knee::Range;
+use resilience::core::algorithm::knee::settings::Range;
 use resilience::core::algorithm::{Knee, LimitAlgorithm, Sample};
 use resilience::core::random::Random;
 

@@ -24,18 +24,17 @@
 //! the first sample's start.
 
 mod baseline;
+mod complete;
 pub mod decision;
 mod experiment;
 mod headroom;
 mod loss;
 mod moments;
 mod probe;
+pub mod settings;
 mod steer;
 pub mod target;
 mod window;
-
-#[cfg(test)]
-mod tests;
 
 use super::{LimitAlgorithm, Sample};
 use baseline::Baselines;
@@ -45,43 +44,23 @@ use headroom::Headroom;
 use loss::Losses;
 use moments::Moments;
 use probe::{Probes, Ready};
+use settings::{Range, Settings};
 use steer::{SlowStart, Streak};
-use target::Queue;
 use window::{Seen, Window};
 
 /// The shortest latency that is told apart from none.
 const MIN_RTT_MS: f64 = 0.001;
 /// Before the first change, the last one counts as this long ago.
 const LONG_AGO_MS: f64 = -1000.0;
-/// A mean below this share of the base is no noise.
+/// Smoothed, a ratio below this means that the base is out of date.
+const STALE: f64 = 0.88;
+/// A single mean below this share of the base is no noise either.
 const OUT_OF_DATE: f64 = 0.7;
-
-/// What users tune.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// How many times the mean in flight the limit is lifted to while it does not bind. At least 0, which
-    /// switches that off.
-    pub headroom: f64,
-    /// The queue that is aimed at.
-    pub queue: Queue,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { headroom: 4.5, queue: Queue::BALANCED }
-    }
-}
-
-/// Where the limit begins and may go.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// The first limit.
-    pub initial: f64,
-    /// The lowest.
-    pub min: f64,
-    /// The highest.
-    pub max: f64,
-}
+/// The weight of a window in the smoothed ratio, and in the smoothed coefficient of variation.
+const SMOOTHING: f64 = 0.3;
+const CV_WEIGHT: f64 = 0.1;
+/// A limit that has bound for so many flights is held; one that has not for as many is free.
+const HELD_FLIGHTS: f64 = 10.0;
 
 /// What the controller is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,15 +94,14 @@ struct Latency {
 #[derive(Clone, Debug)]
 pub struct Knee {
     settings: Settings,
-    range: Option<Range>,
+    range: Range,
+    /// Zero before the first sample of a controller that nobody gave a range.
     limit: f64,
     mode: Mode,
     window: Window,
     baselines: Baselines,
     /// When the first sampled call started; times count from here.
     epoch: Option<f64>,
-    /// What the samples' clock lacks of one that other limiters share.
-    shared_clock: Option<f64>,
     /// When the limit last changed.
     changed: f64,
     /// The mean latency of the last window, zero before there was one.
@@ -144,7 +122,8 @@ pub struct Knee {
     probes: Probes,
     losses: Losses,
     headroom: Headroom,
-    decision: Option<Decision>,
+    /// Boxed because it is there for a moment only, once a window.
+    decision: Option<Box<Decision>>,
 }
 
 impl Knee {
@@ -153,13 +132,12 @@ impl Knee {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            range: None,
+            range: Range { initial: 0.0, min: 1.0, max: f64::MAX },
             limit: 0.0,
             mode: Mode::Run,
             window: Window::default(),
             baselines: Baselines::default(),
             epoch: None,
-            shared_clock: None,
             changed: LONG_AGO_MS,
             last_mean: 0.0,
             smooth: None,
@@ -186,33 +164,30 @@ impl Knee {
     /// Probes when others do whose samples' clocks, with their own `offset` in milliseconds added, read the same.
     /// Limiters that share a dependency would else measure each other's queues.
     pub const fn share_clock(&mut self, offset: f64) {
-        self.shared_clock = Some(offset);
+        self.probes.share(Moments { offset });
     }
 
     /// Sets where the limit begins and may go.
     pub const fn keep_within(&mut self, range: Range) {
-        self.range = Some(range);
+        self.range = range;
         self.limit = range.initial;
     }
 
     /// What the last sample's window brought, once.
-    pub const fn take_decision(&mut self) -> Option<Decision> {
-        self.decision.take()
+    pub fn take_decision(&mut self) -> Option<Decision> {
+        self.decision.take().map(|decision| *decision)
     }
 
-    fn range(&mut self, sample: &Sample) -> Range {
-        if let Some(range) = self.range {
-            return range;
-        }
-        let initial = if sample.limit >= 1.0 { sample.limit } else { 1.0 };
-        let range = Range { initial, min: 1.0, max: f64::MAX };
-        self.limit = initial;
-        *self.range.insert(range)
+    /// Times count from here.
+    fn begin(&mut self, started: f64) -> f64 {
+        self.probes.shift(started);
+        *self.epoch.insert(started)
     }
 
     /// Moves the limit, and has the samples that follow wait for the effect.
-    fn set(&mut self, limit: f64, range: Range, now: f64) {
-        let limit = limit.max(range.min).min(range.max);
+    fn set(&mut self, limit: f64, now: f64) {
+        // No `clamp`: what is not a number becomes the lowest limit.
+        let limit = limit.max(self.range.min).min(self.range.max);
         if limit.total_cmp(&self.limit).is_ne() {
             self.limit = limit;
             self.changed = now;
@@ -220,7 +195,7 @@ impl Knee {
     }
 
     /// Takes a sample at `now`; the rule by which its window was decided, if it ended one.
-    fn observe(&mut self, sample: &Sample, now: f64, started: f64, range: Range) -> Option<(Seen, Rule)> {
+    fn observe(&mut self, sample: &Sample, now: f64, started: f64) -> Option<(Seen, Rule)> {
         let settle = match self.mode {
             Mode::Recover => 0.0,
             _ if self.slow_start.active => 1.0,
@@ -244,13 +219,13 @@ impl Knee {
             && let Some(ready) = self.probes.take_due(now)
         {
             let seen = self.window.seen();
-            return Some((seen, self.explore(ready, now, range)));
+            return Some((seen, self.explore(ready, now)));
         }
         if !self.is_complete(now) {
             return None;
         }
         let seen = self.window.seen();
-        let rule = self.close(&seen, now, range);
+        let rule = self.close(&seen, now);
         self.open(now);
         Some((seen, rule))
     }
@@ -260,50 +235,15 @@ impl Knee {
         self.baselines.open();
     }
 
-    /// Whether the window has enough samples, over enough time. May set the first baseline.
-    fn is_complete(&mut self, now: f64) -> bool {
-        let Window { answered, drops, sum, .. } = self.window;
-        let total = answered + drops;
-        if self.mode == Mode::Probe && self.probes.is_over(now, answered) {
-            return true;
-        }
-        let least = match self.mode {
-            Mode::Recover => self.limit.clamp(4.0, 16.0),
-            Mode::Loss => 32.0,
-            _ => 16.0,
-        };
-        if total < least {
-            return false;
-        }
-        if self.last_mean == 0.0 {
-            // At first only the quick calls have ended.
-            if now < 3.0 * sum / answered.max(1.0) {
-                return false;
-            }
-            if answered >= 4.0 {
-                self.window.base_sum = self.baselines.start();
-            }
-        }
-        if self.mode == Mode::Recover || drops >= 0.25 * total {
-            return true;
-        }
-        let (samples, flights) = match self.mode {
-            Mode::Run => (self.window.wanted_samples(), 0.5),
-            _ => (self.window.wanted_samples().clamp(32.0, 128.0), 1.0),
-        };
-        let lasted = now - self.window.opened.unwrap_or(now);
-        (total >= samples || self.last_mean <= 0.0) && lasted >= flights * self.last_mean.max(sum / answered)
-    }
-
     /// Decides on the limit by a window that ends `now`.
-    fn close(&mut self, seen: &Seen, now: f64, range: Range) -> Rule {
+    fn close(&mut self, seen: &Seen, now: f64) -> Rule {
         if seen.binds_at_all {
-            if now - self.last_bound > 10.0 * self.last_mean {
+            if now - self.last_bound > HELD_FLIGHTS * self.last_mean {
                 self.bound_since = seen.opened;
             }
             self.last_bound = now;
         }
-        if let Some(rule) = self.judge_loss(seen, now, range) {
+        if let Some(rule) = self.judge_loss(seen, now) {
             return rule;
         }
         if seen.answered < 1.0 {
@@ -315,20 +255,20 @@ impl Knee {
         let target = self.settings.queue.target(served, seen.inflight, self.limit);
         let latency = Latency { mean, ratio, target, cv2: seen.cv2 };
         if self.mode == Mode::Recover {
-            return self.recover(seen, &latency, now, range);
+            return self.recover(seen, &latency, now);
         }
-        self.cv += 0.1 * (latency.cv2.sqrt() - self.cv);
+        self.cv += CV_WEIGHT * (latency.cv2.sqrt() - self.cv);
         let previous = self.headroom.swap_inflight(seen.inflight);
         let concluded = match self.mode {
-            Mode::Verify => self.conclude_experiment(seen, &latency, now, range),
-            Mode::Probe => Some(self.conclude_probe(seen, &latency, now, range)),
+            Mode::Verify => self.conclude_experiment(seen, &latency, now),
+            Mode::Probe => Some(self.conclude_probe(seen, &latency, now)),
             _ => None,
         };
-        concluded.unwrap_or_else(|| self.run(seen, &latency, previous, now, range))
+        concluded.unwrap_or_else(|| self.run(seen, &latency, previous, now))
     }
 
     /// The steady state: steers, then probes a limit that binds, and lifts one that does not.
-    fn run(&mut self, seen: &Seen, latency: &Latency, previous: f64, now: f64, range: Range) -> Rule {
+    fn run(&mut self, seen: &Seen, latency: &Latency, previous: f64, now: f64) -> Rule {
         let mut latency = *latency;
         if self.probes.are_shared() && latency.ratio < OUT_OF_DATE {
             // The base has been measured with the queues of others in it, which have drained.
@@ -337,29 +277,28 @@ impl Knee {
             self.smooth = None;
         }
         let Latency { ratio, mean, .. } = latency;
-        let smooth = self.smooth.map_or(ratio, |smooth| smooth + 0.3 * (ratio - smooth));
+        let smooth = self.smooth.map_or(ratio, |smooth| smooth + SMOOTHING * (ratio - smooth));
         self.smooth = Some(smooth);
-        if seen.binds_at_all && smooth < 0.88 {
-            // Faster than the base: that is out of date.
+        if seen.binds_at_all && smooth < STALE {
             self.probes.hasten(now, mean);
         }
         let held = now - self.bound_since;
         self.probes.stand_down();
-        let rule = self.steer(seen, &latency, smooth, held, now, range);
+        let rule = self.steer(seen, &latency, smooth, held, now);
         if rule == Rule::Cut {
             return rule;
         }
         if !seen.binds_at_all {
-            if now - self.changed > 10.0 * mean {
+            if now - self.changed > HELD_FLIGHTS * mean {
                 self.streak.end();
                 self.slow_start.active = false;
             }
-            let lifted = self.lift(seen, ratio, mean, previous, now, range);
+            let lifted = self.lift(seen, ratio, mean, previous, now);
             return if lifted { Rule::Headroom } else { rule };
         }
-        if self.streak.is_over() && held >= 10.0 * mean {
-            let ready = Ready { inflight: seen.inflight, latency, smooth };
-            return self.explore_if_due(ready, now, range).unwrap_or(rule);
+        if self.streak.is_over() && held >= HELD_FLIGHTS * mean {
+            let ready = Ready { inflight: seen.inflight, mean, ratio, target: latency.target, smooth };
+            return self.explore_if_due(ready, now).unwrap_or(rule);
         }
         rule
     }
@@ -373,19 +312,17 @@ impl Default for Knee {
 
 impl LimitAlgorithm for Knee {
     fn on_sample(&mut self, sample: Sample) -> f64 {
-        let range = self.range(&sample);
+        if self.limit == 0.0 {
+            self.limit = sample.limit.max(self.range.min);
+            self.range.initial = self.limit;
+        }
         if !(sample.rtt_ms.is_finite() && sample.now_ms.is_finite() && sample.started_ms.is_finite()) {
             return self.limit;
         }
-        let epoch = *self.epoch.get_or_insert_with(|| {
-            if let Some(offset) = self.shared_clock {
-                self.probes.share(Moments { offset: offset + sample.started_ms });
-            }
-            sample.started_ms
-        });
+        let epoch = self.epoch.unwrap_or_else(|| self.begin(sample.started_ms));
         let (now, started) = (sample.now_ms - epoch, sample.started_ms - epoch);
         let old = self.limit;
-        self.decision = self.observe(&sample, now, started, range).map(|(seen, rule)| Decision {
+        let decision = self.observe(&sample, now, started).map(|(seen, rule)| Decision {
             rule,
             inflight: seen.inflight,
             latency_ratio: seen.ratio,
@@ -394,6 +331,10 @@ impl LimitAlgorithm for Knee {
             old_limit: old,
             new_limit: self.limit,
         });
+        self.decision = decision.map(Box::new);
         self.limit
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,8 @@ pub use gradient2::Gradient2;
 pub use knee::Knee;
 pub use vegas::Vegas;
 
-use knee::Range;
 use knee::decision::Decision;
+use knee::settings::Range;
 
 /// What one finished execution tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -8,8 +8,8 @@
 //! - The result is clamped to `[min, max]`; one that is not finite is ignored.
 
 use super::concurrency::Concurrency;
-use crate::core::algorithm::knee::Range;
 use crate::core::algorithm::knee::decision::Decision;
+use crate::core::algorithm::knee::settings::Range;
 use crate::core::algorithm::{Algorithm, Sample};
 
 /// What a sample did.

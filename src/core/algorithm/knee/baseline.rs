@@ -28,6 +28,7 @@ impl Baselines {
             None => &mut self.other,
             Some(kind) => {
                 if kind >= self.kinds.len() {
+                    self.kinds.reserve_exact(kind + 1 - self.kinds.len());
                     self.kinds.resize(kind + 1, Operation::default());
                 }
                 &mut self.kinds[kind]

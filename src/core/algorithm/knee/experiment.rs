@@ -2,7 +2,7 @@
 
 use super::decision::Rule;
 use super::window::Seen;
-use super::{Knee, Latency, Mode, Range};
+use super::{Knee, Latency, Mode};
 
 /// No cut is deeper than to this share of the limit.
 pub const DEEPEST_CUT: f64 = 0.6;
@@ -49,21 +49,15 @@ impl Experiment {
 
 impl Knee {
     /// Begins one, because latency has stayed high in spite of small cuts.
-    pub(super) fn experiment(&mut self, here: Point, now: f64, range: Range) -> Rule {
+    pub(super) fn experiment(&mut self, here: Point, now: f64) -> Rule {
         self.experiment.set(self.limit, here);
         self.mode = Mode::Verify;
-        self.set(self.limit * DEEPEST_CUT, range, now);
+        self.set(self.limit * DEEPEST_CUT, now);
         Rule::Cut
     }
 
     /// Judges the last cut, and cuts on where the queue is still long; `None` if there is no more to do.
-    pub(super) fn conclude_experiment(
-        &mut self,
-        seen: &Seen,
-        latency: &Latency,
-        now: f64,
-        range: Range,
-    ) -> Option<Rule> {
+    pub(super) fn conclude_experiment(&mut self, seen: &Seen, latency: &Latency, now: f64) -> Option<Rule> {
         let Latency { mean, ratio, target, .. } = *latency;
         let here = Point { inflight: seen.inflight, mean };
         self.mode = Mode::Run;
@@ -72,7 +66,7 @@ impl Knee {
             if has_no_queue && ratio > target {
                 self.baselines.learn(1.0, ratio);
                 self.streak.begin();
-                self.set(self.saved * 1.5, range, now);
+                self.set(self.saved * 1.5, now);
                 return Some(Rule::Undo);
             }
             // There was a queue at that limit: never back above it.
@@ -84,7 +78,7 @@ impl Knee {
         }
         self.streak.end();
         self.experiment.set(self.limit, here);
-        self.set(self.limit * depth.max(DEEPEST_CUT), range, now);
+        self.set(self.limit * depth.max(DEEPEST_CUT), now);
         self.mode = Mode::Verify;
         Some(Rule::Cut)
     }

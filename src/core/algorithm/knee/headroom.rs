@@ -1,7 +1,7 @@
 //! A limit that does not bind is lifted ahead of time, and the base follows what latency is then.
 
+use super::Knee;
 use super::window::Seen;
-use super::{Knee, Range};
 
 /// The limit is quiet when it has not bound for this long, and for as many flights.
 const QUIET_MS: f64 = 2_000.0;
@@ -35,15 +35,7 @@ impl Knee {
     /// Follows a window in which nobody found the limit reached; whether that moved the limit.
     ///
     /// Such a move is none that samples have to wait for: the traffic does not feel it.
-    pub(super) fn lift(
-        &mut self,
-        seen: &Seen,
-        ratio: f64,
-        mean: f64,
-        previous: f64,
-        now: f64,
-        range: Range,
-    ) -> bool {
+    pub(super) fn lift(&mut self, seen: &Seen, ratio: f64, mean: f64, previous: f64, now: f64) -> bool {
         if now - self.last_bound <= (QUIET_FLIGHTS * mean).max(QUIET_MS) {
             return false;
         }
@@ -63,8 +55,8 @@ impl Knee {
         let peak = self.headroom.peak.max(self.headroom.previous_peak);
         let wanted = self.settings.headroom * (1.0 + self.cv) * peak;
         if wanted > self.limit {
-            self.limit = wanted.min(1.2 * self.limit).min(range.max);
-        } else if self.limit > 2.5 * wanted.max(range.initial) {
+            self.limit = wanted.min(1.2 * self.limit).min(self.range.max);
+        } else if self.limit > 2.5 * wanted.max(self.range.initial) {
             self.limit *= 0.97;
         } else {
             return false;

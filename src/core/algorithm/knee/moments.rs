@@ -42,3 +42,47 @@ impl Moments {
         ((now + self.offset) / period).ceil() * period - self.offset
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moments as the shared clock has them.
+    fn shared(moments: Moments, at: f64) -> f64 {
+        at + moments.offset
+    }
+
+    #[test]
+    fn limiters_that_began_at_unlike_times_probe_at_the_same_moment() {
+        let (early, late) = (Moments { offset: 1e12 }, Moments { offset: 1e12 + 123_456.7 });
+        let now = 1e12 + 200_000.0;
+        let next = |moments: Moments| shared(moments, moments.next(now - moments.offset, 70.0));
+        assert!((next(early) - next(late)).abs() < 1e-3);
+        assert!(next(early) > now);
+    }
+
+    #[test]
+    fn the_moments_of_a_slow_limiter_are_moments_of_a_fast_one() {
+        let moments = Moments { offset: 0.0 };
+        for now in [1.0, 1e5, 1e9] {
+            let slow = moments.next(now, 900.0);
+            let period = PERIOD * Moments::length(20.0);
+            assert!((slow / period).fract().abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_probe_is_long_enough_to_settle_and_to_measure() {
+        for mean in [0.01, 1.0, 70.0, 1000.0, 60_000.0] {
+            assert!(Moments::length(mean) >= 6.0 * mean);
+        }
+        assert!((Moments::length(1.0) - 512.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_new_limiter_does_not_wait_long_for_its_first() {
+        let moments = Moments { offset: 0.0 };
+        assert!(moments.first(1e6, 50.0) - 1e6 <= 1024.0);
+        assert!(moments.next(1e6, 50.0) - 1e6 <= 65_536.0);
+    }
+}

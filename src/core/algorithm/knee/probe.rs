@@ -4,7 +4,7 @@ use super::decision::Rule;
 use super::experiment::Point;
 use super::moments::Moments;
 use super::window::Seen;
-use super::{Knee, Latency, Mode, Range};
+use super::{Knee, Latency, Mode};
 
 /// How much of what is being served may stay in flight: no queue is left then.
 const DEPTH: f64 = 0.75;
@@ -28,7 +28,7 @@ pub struct Probes {
     /// In common with other limiters; `None` for one that is alone.
     moments: Option<Moments>,
     /// The next one is due then; `None` before the first was wanted.
-    next: Option<f64>,
+    pub next: Option<f64>,
     /// What a probe in common begins from.
     ready: Option<Ready>,
     /// The present one, if in common, lasts until then.
@@ -44,8 +44,12 @@ pub struct Probes {
 pub struct Ready {
     /// The mean in flight.
     pub inflight: f64,
-    /// What the last window said.
-    pub latency: Latency,
+    /// The mean latency.
+    pub mean: f64,
+    /// The same, over the base.
+    pub ratio: f64,
+    /// The ratio that is aimed at.
+    pub target: f64,
     /// The smoothed ratio.
     pub smooth: f64,
 }
@@ -60,6 +64,13 @@ impl Probes {
     /// Has the probes begin at moments in common.
     pub const fn share(&mut self, moments: Moments) {
         self.moments = Some(moments);
+    }
+
+    /// Has time zero of the limiter be at `started` by the clock of its samples.
+    pub fn shift(&mut self, started: f64) {
+        if let Some(moments) = &mut self.moments {
+            moments.offset += started;
+        }
     }
 
     /// Whether they do.
@@ -108,31 +119,31 @@ impl Probes {
 
 impl Knee {
     /// Probes a limiter in a steady state, if it is time. One that shares moments waits for the next of these.
-    pub(super) fn explore_if_due(&mut self, ready: Ready, now: f64, range: Range) -> Option<Rule> {
+    pub(super) fn explore_if_due(&mut self, ready: Ready, now: f64) -> Option<Rule> {
         let Probes { moments, next, .. } = self.probes;
         let Some(moments) = moments else {
-            return next.is_none_or(|next| now >= next).then(|| self.explore(ready, now, range));
+            return next.is_none_or(|next| now >= next).then(|| self.explore(ready, now));
         };
-        self.probes.next = next.or_else(|| Some(moments.first(now, ready.latency.mean)));
+        self.probes.next = next.or_else(|| Some(moments.first(now, ready.mean)));
         self.probes.ready = Some(ready);
         None
     }
 
     /// Looks what a lower limit does. If latency is high in spite of small cuts, that is an experiment, else a
     /// probe.
-    pub(super) fn explore(&mut self, ready: Ready, now: f64, range: Range) -> Rule {
-        let Ready { inflight, latency: Latency { mean, ratio, target, .. }, smooth } = ready;
+    pub(super) fn explore(&mut self, ready: Ready, now: f64) -> Rule {
+        let Ready { inflight, mean, ratio, target, smooth } = ready;
         self.saved = self.limit;
         let later = now + 20.0 * mean;
         self.probes.next = Some(self.probes.moments.map_or(later, |moments| moments.next(later, mean)));
         if target / smooth < STAYS_HIGH {
-            return self.experiment(Point { inflight, mean }, now, range);
+            return self.experiment(Point { inflight, mean }, now);
         }
         let served = inflight / ratio.max(1.0);
         let drained = (DEPTH * served).max(0.35 * inflight).floor().max(1.0);
         self.mode = Mode::Probe;
         self.probes.begin(now, mean);
-        self.set(drained.min(0.8 * self.limit), range, now);
+        self.set(drained.min(0.8 * self.limit), now);
         // Also where the limit could go no lower.
         self.changed = now;
         Rule::Probe
@@ -142,7 +153,7 @@ impl Knee {
     ///
     /// A base that is too high is lowered at once. One that is too low is raised at once only by a limiter that
     /// is alone: what was measured may be the queue of others who did not drain.
-    pub(super) fn conclude_probe(&mut self, seen: &Seen, latency: &Latency, now: f64, range: Range) -> Rule {
+    pub(super) fn conclude_probe(&mut self, seen: &Seen, latency: &Latency, now: f64) -> Rule {
         let Latency { mean, ratio, cv2, .. } = *latency;
         let noise = 2.0 * (cv2 / seen.answered).sqrt();
         let is_lower = ratio < 0.85_f64.min((-noise).exp());
@@ -155,8 +166,8 @@ impl Knee {
         };
         self.baselines.learn(weight, ratio);
         self.probes.factor *= 1.0 + weight * (ratio - 1.0);
-        if is_lower && self.limit > range.min.max(1.0) {
-            self.set((DEPTH * seen.inflight).floor().max(1.0), range, now);
+        if is_lower && self.limit > self.range.min.max(1.0) {
+            self.set((DEPTH * seen.inflight).floor().max(1.0), now);
             return Rule::ProbeDeeper;
         }
         if now < self.probes.until {
@@ -164,7 +175,7 @@ impl Knee {
         }
         self.mode = Mode::Run;
         self.probes.end(now, now - self.changed, mean);
-        self.set(self.saved * self.probes.factor, range, now);
+        self.set(self.saved * self.probes.factor, now);
         self.smooth = None;
         Rule::ProbeEnd
     }

@@ -3,7 +3,7 @@
 use super::decision::Rule;
 use super::experiment::{CUT_THRESHOLD, DEEPEST_CUT};
 use super::window::Seen;
-use super::{Knee, Latency, Mode, Range};
+use super::{Knee, Latency, Mode};
 
 /// Small steps are the ratio to this power: several windows close a gap, so noise does not.
 const GAIN: f64 = 0.35;
@@ -48,32 +48,24 @@ impl Streak {
 
 impl Knee {
     /// Moves the limit towards the target, by a window that has lasted since the limit has bound for `held`.
-    pub(super) fn steer(
-        &mut self,
-        seen: &Seen,
-        latency: &Latency,
-        smooth: f64,
-        held: f64,
-        now: f64,
-        range: Range,
-    ) -> Rule {
+    pub(super) fn steer(&mut self, seen: &Seen, latency: &Latency, smooth: f64, held: f64, now: f64) -> Rule {
         let Latency { mean, ratio, target, .. } = *latency;
         let (room, smooth_room) = (target / ratio, target / smooth);
         let is_clear = smooth < 1.0 + 0.3 * (target - 1.0) && ratio < target;
         let has_room = room >= 1.0 || room > CUT_THRESHOLD && smooth_room >= 1.0;
         if seen.binds_at_all && (self.slow_start.active || has_room) {
             if self.slow_start.active {
-                return self.double(seen, ratio, mean, now, range);
+                return self.double(seen, ratio, mean, now);
             }
             if self.streak.0 >= STREAK {
                 if ratio < 1.0 + 0.5 * (target - 1.0) {
-                    self.set(self.limit * 1.5, range, now);
+                    self.set(self.limit * 1.5, now);
                     return Rule::Grow;
                 }
                 self.streak.end();
             } else if held >= 2.0 * mean {
                 self.streak.0 = if is_clear { self.streak.0 + 1 } else { 0 };
-                self.set(self.limit * smooth_room.min(1.5).powf(GAIN), range, now);
+                self.set(self.limit * smooth_room.min(1.5).powf(GAIN), now);
                 return if smooth_room < 1.0 { Rule::Trim } else { Rule::Grow };
             }
         } else if seen.binds {
@@ -83,18 +75,18 @@ impl Knee {
                 self.probes.hasten(now, mean);
                 self.experiment.clear();
                 self.saved = self.limit;
-                self.set(self.limit * room.max(DEEPEST_CUT), range, now);
+                self.set(self.limit * room.max(DEEPEST_CUT), now);
                 self.mode = Mode::Verify;
                 return Rule::Cut;
             }
-            self.set(self.limit * smooth_room.min(1.0).powf(GAIN), range, now);
+            self.set(self.limit * smooth_room.min(1.0).powf(GAIN), now);
             return Rule::Trim;
         }
         Rule::Hold
     }
 
     /// A step of slow start.
-    fn double(&mut self, seen: &Seen, ratio: f64, mean: f64, now: f64, range: Range) -> Rule {
+    fn double(&mut self, seen: &Seen, ratio: f64, mean: f64, now: f64) -> Rule {
         let start = &self.slow_start;
         let has_risen = start.inflight > 0.0 && seen.inflight / start.inflight > 1.3;
         let elasticity =
@@ -109,7 +101,7 @@ impl Knee {
             self.smooth = None;
         }
         self.slow_start = SlowStart { active: true, inflight: seen.inflight, mean };
-        self.set(self.limit * 2.0, range, now);
+        self.set(self.limit * 2.0, now);
         Rule::Grow
     }
 }

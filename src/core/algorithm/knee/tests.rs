@@ -1,6 +1,7 @@
-use crate::core::random::Random;
 use super::baseline::{Baselines, MAX_OPERATIONS};
+use super::target::Queue;
 use super::*;
+use crate::core::random::Random;
 
 const BASE_MS: f64 = 50.0;
 
@@ -47,7 +48,7 @@ fn settled(limit: f64, stream: &mut Stream) -> Knee {
     stream.window(&mut knee, 1, BASE_MS);
     knee.slow_start.active = false;
     knee.smooth = None;
-    knee.probes.next = f64::INFINITY;
+    knee.probes.next = Some(f64::INFINITY);
     knee
 }
 
@@ -77,8 +78,8 @@ fn one_probe_doubles_a_base_that_is_half_of_what_it_should_be() {
     let mut knee = settled(20.0, &mut stream);
     // A queue so long that twice the base is no reason to cut.
     knee.settings.queue.share = 1.2;
-    knee.probes.next = 0.0;
-    knee.range = Some(Range { initial: 20.0, min: 1.0, max: 20.0 });
+    knee.probes.next = Some(0.0);
+    knee.range = Range { initial: 20.0, min: 1.0, max: 20.0 };
     let windows = (0..20).map(|_| stream.window(&mut knee, 20, 2.0 * BASE_MS).rule);
     assert!(windows.collect::<Vec<_>>().contains(&Rule::Probe));
     assert!((knee.baselines.other() / (2.0 * BASE_MS) - 1.0).abs() < 1e-9, "{}", knee.baselines.other());
