@@ -70,7 +70,7 @@ test('a waiter is rejected after queueTimeout', async (t) => {
   await running.promise;
 });
 
-test("a sample has the call's latency, what was in flight with it, and the limit", async (t) => {
+test("a sample has the call's latency, start and end, what was in flight with it, and the limit", async (t) => {
   simulate(t);
   const { samples, algorithm } = scripted(20.5);
   const { pipeline } = adaptive({ algorithm, queueLimit: 5 });
@@ -84,14 +84,20 @@ test("a sample has the call's latency, what was in flight with it, and the limit
   second.finish();
   await second.promise;
   // The simulated clock is exact but for a nanosecond.
-  const rounded = samples.map((sample) => ({ ...sample, rtt: Math.round(sample.rtt) }));
+  const origin = samples[0].startedAt;
+  const rounded = samples.map((sample) => ({
+    ...sample,
+    rtt: Math.round(sample.rtt),
+    now: Math.round(sample.now - origin),
+    startedAt: Math.round(sample.startedAt - origin),
+  }));
   assert.deepEqual(rounded, [
-    { rtt: 40, inflight: 2, dropped: false, limit: 20 },
-    { rtt: 35, inflight: 1, dropped: false, limit: 20 },
+    { rtt: 40, inflight: 2, dropped: false, limit: 20, now: 40, startedAt: 0 },
+    { rtt: 35, inflight: 1, dropped: false, limit: 20, now: 45, startedAt: 10 },
   ]);
 });
 
-test('latency is measured from the permit on, without the time in the queue', async (t) => {
+test('latency and start are those from the permit on, without the time in the queue', async (t) => {
   simulate(t);
   const { samples, algorithm } = scripted();
   const { pipeline } = adaptive({ algorithm, initialLimit: 1, queueLimit: 1 });
@@ -108,6 +114,7 @@ test('latency is measured from the permit on, without the time in the queue', as
     samples.map(({ rtt }) => Math.round(rtt)),
     [100, 7],
   );
+  assert.equal(samples[1].startedAt, samples[0].now);
 });
 
 test('a real latency has a fraction of a millisecond and is never too short', async () => {

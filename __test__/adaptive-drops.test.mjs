@@ -33,7 +33,7 @@ test('a success is a sample, a transient failure a drop, any other failure nothi
 });
 
 test('a burst of answers 400, 404 and 413 leaves the limit where it is', async () => {
-  for (const algorithm of ['gradient2', 'vegas', 'aimd']) {
+  for (const algorithm of ['gradient2', 'vegas', 'aimd', 'knee']) {
     const pipeline = new ResiliencePipelineBuilder().addAdaptiveConcurrencyLimiter({ algorithm }).build();
     const limiter = pipeline.getStrategy('AdaptiveConcurrencyLimiter');
     for (let round = 0; round < 100; round += 1) {

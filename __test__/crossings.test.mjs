@@ -53,6 +53,28 @@ for (const [name, pipeline, expected] of [
     ['enter', 'exit'],
   ],
   [
+    'two adaptive limiters, one of them of knee',
+    builder().addAdaptiveConcurrencyLimiter({ algorithm: 'knee' }).addAdaptiveConcurrencyLimiter().build(),
+    ['enter', 'exit'],
+  ],
+  [
+    'an adaptive limiter that is told operations, between others',
+    builder()
+      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter({ operation: ({ operationKey }) => operationKey })
+      .addTimeout(1000)
+      .build(),
+    ['enter', 'exit'],
+  ],
+  [
+    'two adaptive limiters, one of which is told operations',
+    builder()
+      .addAdaptiveConcurrencyLimiter()
+      .addAdaptiveConcurrencyLimiter({ operation: ({ operationKey }) => operationKey })
+      .build(),
+    ['enter', 'enter', 'exit', 'exit'],
+  ],
+  [
     'a limiter and a timeout with a fallback between them',
     builder().addConcurrencyLimiter(1).addFallback({ fallbackValue: 1 }).addTimeout(1000).build(),
     ['enter', 'enter', 'exit', 'exit'],

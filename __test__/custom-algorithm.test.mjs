@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ResiliencePipelineBuilder, aimd, gradient2 } from '@ylcnfrht/resilience';
+import { ResiliencePipelineBuilder, aimd, gradient2, knee } from '@ylcnfrht/resilience';
 import { hold, turn } from './support/hold.mjs';
 
 function adaptive(options) {
@@ -16,7 +16,8 @@ test("an algorithm of the user's serves one limiter; the built-in objects serve 
     name: 'TypeError',
     message: 'algorithm serves another limiter already: make one for each',
   });
-  for (const builtIn of [gradient2(), gradient2({ queueSize: () => 4 }), aimd(), 'vegas', undefined]) {
+  const queueSize = () => 4;
+  for (const builtIn of [gradient2(), gradient2({ queueSize }), aimd(), knee(), 'vegas', 'knee', undefined]) {
     const again = new ResiliencePipelineBuilder().addAdaptiveConcurrencyLimiter({ algorithm: builtIn });
     again.build();
     again.build();
@@ -88,6 +89,7 @@ test('calls that an algorithm admits by its answer wait for the answer only', as
   await Promise.all(held.map(({ promise }) => promise));
   assert.equal(limiter.inflight, 0);
 });
+
 test('a sample shows the limit of now, also where the answer to another one comes first', async () => {
   const seen = [];
   let inner;
@@ -103,4 +105,16 @@ test('a sample shows the limit of now, also where the answer to another one come
   assert.equal(await inner, 'inner');
   assert.deepEqual(seen, [1, 2]);
   assert.deepEqual([limiter.limit, limiter.inflight, limiter.queued], [3, 0, 0]);
+});
+
+test('a built-in object behind one of your own is fed by it, and begins at its first limit', async () => {
+  const inner = knee();
+  const { pipeline, limiter } = adaptive({
+    algorithm: { onSample: (sample) => inner.onSample({ ...sample, limit: 7 }) },
+    initialLimit: 12,
+  });
+  const held = Array.from({ length: 12 }, () => hold(pipeline));
+  for (const { finish } of held) finish();
+  await Promise.all(held.map(({ promise }) => promise));
+  assert.equal(limiter.limit, 7);
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { ResiliencePipelineBuilder, aimd, gradient2, knee, vegas } from '@ylcnfrht/resilience';
 import { hold, rejection } from './support/hold.mjs';
 import { assertIdle } from './support/idle.mjs';
 
 const require = createRequire(import.meta.url);
 const { executions } = require('../lib/dispatch.js');
-const { hot } = require('../lib/native.js');
+const { binding, hot } = require('../lib/native.js');
 
 const warning = async () => {
   const [error] = await once(process, 'warning');
@@ -42,4 +42,38 @@ test('a failure of the native side to dispose is reported', async (t) => {
   pipeline.dispose();
   assert.equal((await warning()).name, 'InternalError');
   assert.equal((await rejection(pipeline.execute(() => {}))).code, 'PIPELINE_DISPOSED');
+});
+
+test("a failure of the native side to take an algorithm's answer is reported, and the limit stands", async (t) => {
+  const answers = [5, 6];
+  const limits = [];
+  const algorithm = {
+    onSample: ({ limit }) => {
+      limits.push(limit);
+      return answers.shift();
+    },
+  };
+  const pipeline = new ResiliencePipelineBuilder()
+    .addAdaptiveConcurrencyLimiter({ algorithm, initialLimit: 1 })
+    .build();
+  const limiter = pipeline.getStrategy('AdaptiveConcurrencyLimiter');
+  const failing = t.mock.method(hot, 'applyLimit', () => NaN);
+  const [error, value] = await Promise.all([warning(), pipeline.execute(() => 'the outcome')]);
+  assert.deepEqual([error.name, value, limiter.limit], ['InternalError', 'the outcome', 1]);
+  failing.mock.restore();
+  await pipeline.execute(() => 1);
+  assert.deepEqual([limits, limiter.limit], [[1, 1], 6]);
+  assertIdle(limiter);
+});
+
+test('a failure of an algorithm that is called alone is an InternalError', (t) => {
+  const sample = { rtt: 1, inflight: 1, dropped: false, limit: 1, now: 1, startedAt: 0 };
+  for (const [name, make] of Object.entries({ Gradient2: gradient2, Vegas: vegas, Aimd: aimd, Knee: knee })) {
+    const failing = t.mock.method(binding[name].prototype, 'sample', () => {
+      throw Object.assign(new Error('native'), { code: 'GenericFailure' });
+    });
+    assert.throws(() => make().onSample(sample), { name: 'InternalError' }, name);
+    failing.mock.restore();
+    assert.equal(typeof make().onSample(sample), 'number');
+  }
 });

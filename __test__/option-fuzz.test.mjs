@@ -14,6 +14,7 @@ import {
   ResiliencePipelineBuilder,
   aimd,
   gradient2,
+  knee,
   retryBudget,
   standardPipeline,
   vegas,
@@ -92,6 +93,7 @@ const anyString = fc.oneof(
     'gradient2',
     'vegas',
     'aimd',
+    'knee',
     '__proto__',
     'constructor',
     'ambient',
@@ -291,13 +293,14 @@ const TAKERS = {
   addAdaptiveConcurrencyLimiter: {
     rules: {
       algorithm: rule(
-        answers((value) => ['gradient2', 'vegas', 'aimd'].includes(value) || hasOnSample(value)),
+        answers((value) => ['gradient2', 'vegas', 'aimd', 'knee'].includes(value) || hasOnSample(value)),
         fc.oneof(
-          fc.constantFrom('gradient2', 'vegas', 'aimd'),
+          fc.constantFrom('gradient2', 'vegas', 'aimd', 'knee'),
           lazily(
             () => gradient2(),
             () => vegas(),
             () => aimd(),
+            () => knee(),
             () => ({ onSample: wellBehaved }),
           ),
         ),
@@ -309,6 +312,7 @@ const TAKERS = {
       priority: aFunction,
       overflow: choice('reject-new', 'drop-oldest', 'drop-lowest-priority'),
       shouldDrop: aFunction,
+      operation: aFunction,
       limitProvider: rule(
         answers((value) => isBare(value) && value.limit === 0),
         lazily(() => new AdaptiveLimitProvider()),
@@ -462,6 +466,10 @@ const TAKERS = {
   aimd: {
     rules: { increase: numberThat((value) => value > 0), backoffRatio: numberThat(GROWS) },
     take: build((builder, options) => builder.addAdaptiveConcurrencyLimiter({ algorithm: aimd(options) })),
+  },
+  knee: {
+    rules: { headroom: numberThat((value) => value >= 0), queue: choice('short', 'balanced', 'long') },
+    take: build((builder, options) => builder.addAdaptiveConcurrencyLimiter({ algorithm: knee(options) })),
   },
   resilienceMiddleware: {
     rules: { timeout: duration, name },
@@ -636,24 +644,33 @@ test(`restoreState: anything is refused or restored (seed ${SEED})`, async () =>
 test(`a sample of a built-in algorithm is refused or gives a number (seed ${SEED})`, () => {
   const aNumber = rule((value) => typeof value === 'number', anyNumber);
   const rules = { rtt: aNumber, inflight: aNumber, dropped: choice(true, false), limit: aNumber };
+  const kind = rule(
+    (value) => value === undefined || typeof value === 'string',
+    fc.constantFrom('get', undefined),
+  );
+  const timed = { ...rules, now: aNumber, startedAt: aNumber, operation: kind };
   const samples = fc.record(
-    Object.fromEntries(Object.entries(rules).map(([key, { value }]) => [key, value])),
+    Object.fromEntries(Object.entries(timed).map(([key, { value }]) => [key, value])),
   );
   const property = fc.property(fc.oneof({ weight: 5, arbitrary: samples }, anything), (drawn) => {
     const sample = made(drawn);
     if (drawn === sample && typeof sample === 'object' && sample !== null) {
-      for (const key of Object.keys(rules)) if (key in sample) sample[key] = made(sample[key]);
+      for (const key of Object.keys(timed)) if (key in sample) sample[key] = made(sample[key]);
     }
-    const valid = answers((value) => Object.keys(rules).every((key) => rules[key].accepts(value[key])))(
-      sample,
-    );
-    for (const algorithm of [gradient2(), vegas(), aimd()]) {
+    for (const [algorithm, needs] of [
+      [gradient2(), rules],
+      [vegas(), rules],
+      [aimd(), rules],
+      [knee(), timed],
+    ]) {
+      const fits = (value) => Object.keys(needs).every((key) => needs[key].accepts(value[key]));
+      const valid = answers(fits)(sample);
       let next;
       try {
         next = algorithm.onSample(sample);
       } catch (error) {
         assert.ok(!valid, inspect(error));
-        assertHelpful(error, 'sample', Object.keys(rules));
+        assertHelpful(error, 'sample', Object.keys(needs));
         continue;
       }
       assert.ok(valid, 'accepted');

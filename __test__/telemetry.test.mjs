@@ -161,12 +161,13 @@ test('a changed limit tells old, new and the sample; it belongs to no operation'
     strategyName: 'AdaptiveConcurrencyLimiter',
     operationKey: undefined,
   });
-  const { rtt } = args.sample;
+  const { rtt, now, startedAt } = args.sample;
   assert.ok(rtt >= 0);
+  assert.ok(Math.abs(now - startedAt - rtt) < 1e-6, `${rtt} ms from ${startedAt} to ${now}`);
   assert.deepEqual(args, {
     oldLimit: 1,
     newLimit: 3,
-    sample: { rtt, inflight: 1, dropped: false, limit: 1 },
+    sample: { rtt, inflight: 1, dropped: false, limit: 1, now, startedAt },
   });
 });
 

@@ -376,12 +376,13 @@ class Execution {
   /**
    * @param {boolean} ok
    * @param {unknown} value
+   * @param {boolean} hasRun
    */
-  #outcomes(ok, value) {
+  #outcomes(ok, value, hasRun) {
     const segment = /** @type {import('./segment.js').Segment} */ (this.segment);
     const isPlain = segment.learners.length === 0 || (ok && !segment.judgesSuccess);
     const outcomes = isPlain ? 0 : segment.outcomes(outcomeOf(ok, value), this.context);
-    return segment.teller === undefined ? outcomes : outcomes + segment.operationBits(this.context);
+    return segment.teller === undefined || !hasRun ? outcomes : segment.withOperation(outcomes, this.context);
   }
 
   /**
@@ -392,12 +393,12 @@ class Execution {
    * @param {() => void} [tell] Tells why, when every permit is back and before the end is told.
    */
   #settle(ok, value, learn, gaveUp = false, tell = undefined) {
+    const { context, state, ticket } = this;
     // First of all: `shouldDrop` is the user's code and may cancel this very execution.
     this.state = SETTLED;
-    const { context, ticket } = this;
     if (ticket !== 0) {
       executions[ticket & PLACE] = undefined;
-      const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
+      const outcomes = learn ? this.#outcomes(ok, value, state === RUNNING) : NO_SAMPLES;
       const untold = hasUntold();
       setClock();
       const moved = hot.exit(ticket, outcomes);

@@ -134,21 +134,26 @@ class Segment {
   }
 
   /**
-   * The kind of operation, as it comes on top of what the gates learn. If the user's function fails, there is none.
+   * What the gates learn, with the kind of operation on top if there is a sample to have it. If the user's
+   * function fails, there is no kind.
    *
+   * @param {number} outcomes
    * @param {import('./context.js').ResilienceContext} context
    */
-  operationBits(context) {
-    const { name, operation, operations } = /** @type {Required<Gate>} */ (this.teller);
+  withOperation(outcomes, context) {
+    const teller = /** @type {Required<Gate>} */ (this.teller);
+    // UNHANDLED has this bit, too.
+    if (((outcomes >> (2 * this.gates.indexOf(teller))) & NO_SAMPLE) !== 0) return outcomes;
+    const { name, operation, operations } = teller;
     try {
       const key = immediate('operation', 'a string or undefined', operation(context));
       if (key !== undefined && typeof key !== 'string') {
         throw typeError('the result of operation', 'a string or undefined', key);
       }
-      return (operations.numberOf(key) + 1) * OPERATION;
+      return outcomes + (operations.numberOf(key) + 1) * OPERATION;
     } catch (error) {
       this.telemetry.reportError(name, 'operation', error, context);
-      return 0;
+      return outcomes;
     }
   }
 

@@ -16,9 +16,6 @@ export interface LimitSample {
   operation?: string | undefined;
 }
 
-/** What the algorithms that read no clock take of a sample. */
-export type TimelessLimitSample = Pick<LimitSample, 'rtt' | 'inflight' | 'dropped' | 'limit'>;
-
 /**
  * Computes the next concurrency limit from a sample. Stateful: give each strategy its own instance. The
  * strategy clamps the result to [minLimit, maxLimit].
@@ -32,9 +29,9 @@ export type TimelessLimitSample = Pick<LimitSample, 'rtt' | 'inflight' | 'droppe
  *   onSample: ({ dropped, limit }) => (dropped ? limit / 2 : limit + 1),
  * };
  */
-export interface LimitAlgorithm<S = LimitSample> {
+export interface LimitAlgorithm {
   /** Takes one sample, returns the next limit. */
-  onSample(sample: S): number;
+  onSample(sample: LimitSample): number;
 }
 
 /** Options of {@link gradient2}. */
@@ -98,7 +95,7 @@ export interface KneeOptions {
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: gradient2({ tolerance: 2 }) });
  */
-export function gradient2(options?: Gradient2Options): LimitAlgorithm<TimelessLimitSample>;
+export function gradient2(options?: Gradient2Options): LimitAlgorithm;
 
 /**
  * TCP Vegas applied to concurrency. The fastest latency seen is the no-queue latency; with limit calls in
@@ -117,7 +114,7 @@ export function gradient2(options?: Gradient2Options): LimitAlgorithm<TimelessLi
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: vegas({ alpha: 2, beta: 4 }) });
  */
-export function vegas(options?: VegasOptions): LimitAlgorithm<TimelessLimitSample>;
+export function vegas(options?: VegasOptions): LimitAlgorithm;
 
 /**
  * Additive increase, multiplicative decrease (TCP Reno): + increase / limit per successful sample (so about
@@ -130,7 +127,7 @@ export function vegas(options?: VegasOptions): LimitAlgorithm<TimelessLimitSampl
  * @example
  * builder.addAdaptiveConcurrencyLimiter({ algorithm: aimd({ backoffRatio: 0.5 }) }).addTimeout('1s');
  */
-export function aimd(options?: AimdOptions): LimitAlgorithm<TimelessLimitSample>;
+export function aimd(options?: AimdOptions): LimitAlgorithm;
 
 /**
  * Holds the mean queue inside the dependency near a few calls, and finds the limit at which that is so: higher

@@ -42,7 +42,7 @@ export function firstColumns(title) {
   for (const { index, 1: rows } of text.matchAll(pattern)) {
     const caption = text.slice(text.lastIndexOf('\n\n', index - 3), index);
     const name = [...caption.matchAll(/`([A-Z]\w+)`/g)].at(-1)?.[1];
-    const cells = [...rows.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].map((row) => row[1]);
+    const cells = [...rows.matchAll(/^\| ((?:`[$\w]+`(?:, )?)+) \|/gm)].map((row) => row[1]);
     columns.set(name, cells.flatMap((cell) => cell.replaceAll('`', '').split(', ')));
   }
   return columns;

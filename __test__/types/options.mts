@@ -87,7 +87,7 @@ const adaptive: AdaptiveConcurrencyLimiterOptions<Response> = {
   algorithm: { onSample: ({ limit }) => limit },
   priority: ({ operationKey }) => (operationKey === 'checkout' ? 0 : 5),
   overflow: 'drop-lowest-priority',
-  operation: ({ operationKey, properties }) => operationKey ?? (properties.get('route') as string | undefined),
+  operation: ({ operationKey, properties }) => operationKey ?? (properties.get('route') as string),
   shouldDrop: (args) => defaultShouldDrop(args) || (args.outcome.ok && args.outcome.result.status === 503),
 };
 const minimum: number | undefined = adaptive.minLimit;
@@ -119,7 +119,7 @@ builder()
   .addAdaptiveConcurrencyLimiter({ algorithm: 'knee', operation: () => undefined })
   .addAdaptiveConcurrencyLimiter({ algorithm: knee({ queue: undefined }), operation: undefined })
   .addAdaptiveConcurrencyLimiter({
-    algorithm: { onSample: ({ operation, now, startedAt }) => (operation === undefined ? now - startedAt : 5) },
+    algorithm: { onSample: ({ operation, now, startedAt }) => (operation?.length ?? now - startedAt) },
   });
 // @ts-expect-error unknown queue
 knee({ queue: 'none' });

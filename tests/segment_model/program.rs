@@ -188,7 +188,7 @@ fn step() -> impl Strategy<Value = Step> {
     let passing = prop::sample::select(vec![0.0, 0.3, 1.0, 2.0, 5.5, 10.0, 100.0]);
     prop_oneof![
         30 => prop::option::of(any::<usize>()).prop_map(Step::Enter),
-        20 => (any::<usize>(), any::<u32>()).prop_map(|(index, bits)| Step::Exit(index, Outcomes(bits))),
+        20 => (any::<usize>(), any::<u32>()).prop_map(|(index, bits)| Step::Exit(index, Outcomes(bits & 0xFFF))),
         4 => any::<usize>().prop_map(Step::Mark),
         12 => passing.prop_map(Step::Advance),
         1 => Just(Step::Dispose),

@@ -54,7 +54,7 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
    * The kind of an execution, such as its route or its query. `knee` then keeps a latency without a queue for
    * each kind, and a mix of calls that changes moves the limit less. The first 64 kinds are told apart.
    *
-   * Called at the end of an execution that gives a sample. One that throws, or returns no string, is reported as
+   * Called at the end of an execution that ran and gives a sample. One that throws, or returns no string, is reported as
    * `CallbackError`; that sample has no kind.
    */
   operation?: ((context: ResilienceContext) => string | undefined) | undefined;
@@ -175,7 +175,7 @@ export interface AdaptiveConcurrencyLimiterStrategy {
 
 /**
  * The adaptive concurrency limiter, for `PipelineBuilder.add()`: a concurrency limit that tunes itself from
- * observed latency and failures (gradient2 / vegas / aimd).
+ * observed latency and failures (gradient2 / vegas / aimd / knee).
  *
  * Admits as the fixed limiter does, and rejects with {@link BulkheadRejectedError}.
  *
