@@ -1,9 +1,9 @@
 'use strict';
 
-// Loads the addon and makes this thread's native side: the closures that executions call, and the array that
-// both sides read and write without a crossing (laid out in src/binding/channel.rs).
+// Makes this thread's native side: the closures that executions call, and the array that both sides read and
+// write without a crossing (laid out in src/binding/channel.rs).
 
-const binding = require('../binding.js');
+const { binding } = require('./addon.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
