@@ -105,3 +105,10 @@ test(`with the addon of one platform it is no larger than ${MOST_BYTES} bytes, u
   t.diagnostic(`${bytes} bytes: ${packed.unpackedSize} of the package, the rest of ${addon}`);
   assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
 });
+
+test('the release workflow builds the addon of every target', () => {
+  const workflow = readFileSync(path.join(root, '.github/workflows/release.yml'), 'utf8');
+  const built = [...workflow.matchAll(/platform: (\S+), runner: \S+, target: ([\w-]+)/g)];
+  assert.deepEqual(built.map(([, , target]) => target).sort(), [...manifest.napi.targets].sort());
+  assert.deepEqual(built.map(([, platform]) => platform).sort(), readdirSync(path.join(root, 'npm')).sort());
+});
