@@ -7,12 +7,13 @@ import test from 'node:test';
 const require = createRequire(import.meta.url);
 const { hot } = require('../lib/native.js');
 const calls = [];
-// Counted apart: the one timer may fire for a deadline that an earlier test armed and disarmed.
+// Counted apart: the one timer may fire for a deadline that an earlier test armed and disarmed. Not counted:
+// the collector decides when pipelines of earlier tests are removed.
 let ticks = 0;
 for (const [name, closure] of Object.entries(hot)) {
   hot[name] = (...args) => {
     if (name === 'tick') ticks += 1;
-    else calls.push(name);
+    else if (name !== 'remove') calls.push(name);
     return closure(...args);
   };
 }
