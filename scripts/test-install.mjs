@@ -120,7 +120,7 @@ function makeFolder(name, source) {
 }
 
 /**
- * Runs a command, and ends the script with its output if it fails; where there is `fails`, if it does not fail
+ * Runs a command, and ends the script with its output if it fails; where there is `fails`, unless it fails
  * with an output that matches.
  *
  * @returns {Promise<RegExpMatchArray | null>} the match

@@ -1,0 +1,49 @@
+// Where Bun and Deno differ from Node.js: the tests of a file that may fail there, or a whole file that is
+// not run, and why. Any other failure is one of this package.
+
+/** What is about this repository, its scripts or other tools, and not about the runtime. */
+const REPOSITORY = [
+  'addon.test.mjs',
+  'fake-timers.test.mjs',
+  'load.test.mjs',
+  'memory.test.mjs',
+  'packaging.test.mjs',
+  'panics.test.mjs',
+  'readme.test.mjs',
+].map((file) => ({ file, why: 'about this repository, or about tools for Node.js' }));
+
+/** @type {Record<string, { file: string, tests?: RegExp, why: string }[]>} */
+export const DIFFERENCES = {
+  bun: [
+    ...REPOSITORY,
+    { file: 'undici.test.mjs', why: 'undici is a module of its own there, without Agent.compose()' },
+    { file: 'http-protect.test.mjs', why: 'its HTTP servers are none of node:net: protect() refuses them' },
+    { file: 'clock-changes.test.mjs', tests: /^a wall clock/, why: 'needs a flag of Node.js' },
+    { file: 'cluster.test.mjs', tests: /^processes that are killed/, why: 'does not spread connections' },
+    { file: 'context.test.mjs', tests: /keeps no settled one alive$/, why: 'collects later' },
+    { file: 'examples.test.mjs', tests: /^outbound-fetch/, why: 'uses undici' },
+    { file: 'exports.test.mjs', tests: /cannot be reached$/, why: 'another code for an unknown path' },
+    { file: 'http-connections.test.mjs', tests: /^(hundreds|each HTTP\/2)/, why: 'has other errors' },
+    { file: 'http-disconnect.test.mjs', tests: /^a rejection that cannot/, why: 'can write it' },
+    { file: 'http-express.test.mjs', tests: /^res.sendFile/, why: 'sends files in another way' },
+    { file: 'http-native-streaming.test.mjs', tests: /cuts a stream off/, why: 'ends cut HTTP/2 streams' },
+    { file: 'http-node.test.mjs', tests: /cuts it off/, why: 'ends cut HTTP/2 streams' },
+    { file: 'http-unread-body.test.mjs', tests: /huge upload/, why: 'closes before the answer is read' },
+    { file: 'option-fuzz.test.mjs', tests: /seed/, why: 'its messages about revoked proxies name no option' },
+    { file: 'process-exit.test.mjs', tests: /code 13|code 1$/, why: 'has other exit codes' },
+    { file: 'resilient-fetch-server.test.mjs', tests: /./, why: 'uses an Agent of undici' },
+  ],
+  deno: [
+    ...REPOSITORY,
+    { file: 'http-unread-body.test.mjs', why: 'one never ends: a client that asked to close' },
+    { file: 'resilient-fetch-server.test.mjs', why: 'one never ends: an abort while a body is read' },
+    { file: 'worker-threads.test.mjs', why: 'one never ends: workers that are terminated while they load' },
+    { file: 'clock-changes.test.mjs', tests: /./, why: 'needs flags of Node.js' },
+    { file: 'examples.test.mjs', tests: /^\S+\.mjs serves/, why: 'SIGTERM ends it at once' },
+    { file: 'http-callbacks.test.mjs', tests: /^no report/, why: 'its HTTP/2 server ends the process' },
+    { file: 'http-express.test.mjs', tests: /^Express [45]( > res.sendFile.*)?$/, why: 'sends files differently' },
+    { file: 'http-node.test.mjs', tests: /^no report/, why: 'its HTTP/2 server ends the process' },
+    { file: 'mock-timers.test.mjs', tests: /^a package loaded under mock/, why: 'another node:test' },
+    { file: 'process-exit.test.mjs', tests: /code 13|^CASE 9: a forked/, why: 'has other exit codes' },
+  ],
+};
