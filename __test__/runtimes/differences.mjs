@@ -41,7 +41,7 @@ export const DIFFERENCES = {
     { file: 'clock-changes.test.mjs', tests: /./, why: 'needs flags of Node.js' },
     { file: 'examples.test.mjs', tests: /^\S+\.mjs serves/, why: 'SIGTERM ends it at once' },
     { file: 'http-callbacks.test.mjs', tests: /^no report/, why: 'its HTTP/2 server ends the process' },
-    { file: 'http-express.test.mjs', tests: /^Express [45]( > res.sendFile.*)?$/, why: 'sends files differently' },
+    { file: 'http-express.test.mjs', tests: /^Express [45]( > res.sendFile.*)?$/, why: 'sends otherwise' },
     { file: 'http-node.test.mjs', tests: /^no report/, why: 'its HTTP/2 server ends the process' },
     { file: 'mock-timers.test.mjs', tests: /tool|mock timers/, why: 'mocks what was captured before, too' },
     { file: 'realms.test.mjs', tests: /^no report/, why: 'tears addons down before its registries' },
