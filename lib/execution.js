@@ -16,7 +16,7 @@ const {
   TimeoutRejectedError,
   isTimeoutRejected,
 } = require('./errors.js');
-const { ACTIVE, QUEUED, RETRY_AFTER, channel, hot, report } = require('./native.js');
+const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, exit, hot, report } = require('./native.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
@@ -155,7 +155,7 @@ class Execution {
       return;
     }
     setClock();
-    const answer = hot.enter(segment.key, this.parameter);
+    const answer = enter(segment.key, this.parameter);
     if (answer > 0) {
       this.ticket = answer;
       executions[answer & PLACE] = this;
@@ -399,7 +399,7 @@ class Execution {
       const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
       const untold = hasUntold();
       setClock();
-      const moved = hot.exit(ticket, outcomes);
+      const moved = exit(ticket, outcomes);
       report(moved);
       if (moved === 1 || untold) {
         departed.set(ticket, { outcome: outcomeOf(ok, value), context });

@@ -29,7 +29,13 @@ const ACTIVE: usize = 6;
 const QUEUED: usize = 7;
 /// By Rust: milliseconds until that gate may let one in again, or NaN.
 const RETRY_AFTER: usize = 8;
-const HEADER: usize = 10;
+/// By JavaScript: the first argument of `enter` and `exit`.
+const FIRST: usize = 9;
+/// By JavaScript: their second.
+const SECOND: usize = 10;
+/// By Rust: their answer.
+const ANSWER: usize = 11;
+const HEADER: usize = 12;
 const RECORD: usize = 10;
 const RECORDS: usize = 128;
 
@@ -49,6 +55,17 @@ impl Channel {
     pub fn clock_override(&mut self) -> Option<Nanos> {
         let ms = self.slots()[CLOCK_OVERRIDE];
         (!ms.is_nan()).then(|| Nanos::from_ms(ms))
+    }
+
+    /// The arguments of `enter` or `exit`.
+    pub fn arguments(&mut self) -> (f64, f64) {
+        let slots = self.slots();
+        (slots[FIRST], slots[SECOND])
+    }
+
+    /// Leaves the answer of `enter` or `exit`.
+    pub fn answer(&mut self, answer: f64) {
+        self.slots()[ANSWER] = answer;
     }
 
     /// Leaves the counts of a refusal.
