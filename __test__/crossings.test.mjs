@@ -45,6 +45,14 @@ const MUCH = { permitLimit: 1_000_000, window: 1000 };
 for (const [name, pipeline, expected] of [
   ['nothing', builder().build(), []],
   ['a fallback', builder().addFallback({ fallbackValue: 1 }).build(), []],
+  ['a fixed limiter, whose permits are lent', builder().addConcurrencyLimiter(1).build(), []],
+  [
+    'a fixed limiter with a priority',
+    builder()
+      .addConcurrencyLimiter({ permitLimit: 1, priority: () => 1 })
+      .build(),
+    [],
+  ],
   ['a timeout', builder().addTimeout(1000).build(), ['enter', 'exit']],
   ['a limiter and a timeout', builder().addConcurrencyLimiter(1).addTimeout(1000).build(), ['enter', 'exit']],
   [
@@ -54,16 +62,17 @@ for (const [name, pipeline, expected] of [
   ],
   [
     'a limiter and a timeout with a fallback between them',
-    builder().addConcurrencyLimiter(1).addFallback({ fallbackValue: 1 }).addTimeout(1000).build(),
+    builder().addAdaptiveConcurrencyLimiter().addFallback({ fallbackValue: 1 }).addTimeout(1000).build(),
     ['enter', 'enter', 'exit', 'exit'],
   ],
   [
     'a limiter with a priority behind another limiter',
     builder()
-      .addAdaptiveConcurrencyLimiter()
-      .addConcurrencyLimiter({ permitLimit: 1, priority: () => 1 })
+      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter({ priority: () => 1 })
+      .addTimeout(1000)
       .build(),
-    ['enter', 'enter', 'exit', 'exit'],
+    ['enter', 'exit'],
   ],
   ['a circuit breaker', builder().addCircuitBreaker().build(), ['enter', 'exit']],
   ['a rate limiter', builder().addRateLimiter(MUCH).build(), ['enter', 'exit']],
@@ -88,7 +97,7 @@ for (const [name, pipeline, expected] of [
   [
     'a rate limiter with keys behind a limiter',
     builder()
-      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter()
       .addRateLimiter({ ...MUCH, key: ({ operationKey }) => operationKey })
       .build(),
     ['enter', 'enter', 'exit', 'exit'],
@@ -101,7 +110,7 @@ for (const [name, pipeline, expected] of [
   [
     'a limiter and a timeout with a strategy of your own between them',
     builder()
-      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter()
       .add(() => ({ name: 'Own', execute: (next, context) => next(context) }))
       .addTimeout(1000)
       .build(),
@@ -109,6 +118,8 @@ for (const [name, pipeline, expected] of [
   ],
 ]) {
   test(`${name}: ${expected.length} crossings, in success and in failure`, async () => {
+    // The first execution of a fixed limiter alone is lent all permits.
+    await pipeline.execute(succeeds);
     assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), expected);
     assert.deepEqual(await crossings(() => pipeline.execute(() => 1)), expected);
     assert.deepEqual(await crossings(() => Promise.allSettled([pipeline.execute(fails)])), expected);
@@ -128,6 +139,18 @@ test('a waiter needs no crossing more than one that runs at once', async () => {
     Promise.all(Array.from({ length: 10 }, () => pipeline.execute(succeeds))),
   );
   assert.deepEqual(made.sort(), [...Array(10).fill('enter'), ...Array(10).fill('exit')]);
+});
+
+test('a fixed limiter alone: a crossing for all permits, and while somebody waits one for each of them', async () => {
+  const pipeline = builder().addConcurrencyLimiter(2, 9).build();
+  const held = [];
+  assert.deepEqual(await crossings(() => held.push(hold(pipeline), hold(pipeline))), ['enter']);
+  assert.deepEqual(await crossings(() => held.push(hold(pipeline), hold(pipeline))), ['enter', 'enter']);
+  for (const { finish } of held) finish();
+  const made = await crossings(() => Promise.all(held.map(({ promise }) => promise)));
+  assert.deepEqual(made, ['giveBack', 'giveBack', 'exit', 'exit']);
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter']);
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), []);
 });
 
 test('a rejection at the door is one crossing', async () => {

@@ -16,7 +16,7 @@ const warning = async () => {
 };
 
 test('a failure of the native side to end an execution is reported, and its outcome stands', async () => {
-  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).build();
+  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).addTimeout('1h').build();
   const running = hold(pipeline);
   const { ticket } = executions.find((execution) => execution !== undefined);
   exit(ticket, 0);

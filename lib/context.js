@@ -119,6 +119,11 @@ class ResilienceContext {
     return context.#aborted;
   }
 
+  /** Whether an abort can reach it from above. @param {ResilienceContext} context */
+  static hasAbove(context) {
+    return context.#owner !== undefined || context.#callerSignal !== undefined;
+  }
+
   /** @param {ResilienceContext} context */
   static reasonOf(context) {
     return context.#reason;

@@ -29,6 +29,9 @@ const SETTLED = 2;
 const VALUE = 0;
 const OUTCOME = 1;
 
+/** In place of a ticket: holds a permit that the core has lent. */
+const LENT = 1;
+
 /** What a callback returns that will end its execution by `finish`, and spare the promise. */
 const PENDING = Symbol('pending');
 
@@ -53,10 +56,11 @@ const MAX_DEPTH = 100;
 let depth = 0;
 
 const none = () => {};
+const { then } = Promise.prototype;
 
 /** @type {(value: any) => void} */
 let resolvePromise = none;
-/** @type {(error: unknown) => void} */
+/** @type {(error: any) => void} */
 let rejectPromise = none;
 /** An executor shared by all promises, to save a closure each. @type {(resolve: any, reject: any) => void} */
 const capture = (resolve, reject) => {
@@ -89,8 +93,8 @@ class Execution {
     this.form = form;
     this.state = WAITING;
     this.ticket = 0;
-    /** What the execution told the first gate. */
-    this.parameter = NaN;
+    /** What the execution told the first gate. @type {number | undefined} */
+    this.parameter = undefined;
     /** Lets it go on in the caller's AsyncLocalStorage stores. @type {(() => void) | undefined} */
     this.resume = undefined;
     /** What goes on there, if it is not the callback. @type {(() => void) | undefined} */
@@ -102,11 +106,12 @@ class Execution {
     /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
     this.onSettled = undefined;
     this.listener = listener;
-    this.promise = listener === undefined ? new Promise(capture) : undefined;
-    this.resolve = resolvePromise;
-    this.reject = rejectPromise;
-    // They would keep the promise alive, and with it the result and the caller's stores.
-    resolvePromise = rejectPromise = none;
+    /** Made when the start is over, in which many executions end. @type {Promise<any> | undefined} */
+    this.promise = undefined;
+    this.resolve = none;
+    this.reject = none;
+    /** How it ended, if that was ahead of its promise. @type {import('./outcome.js').AnyOutcome | undefined} */
+    this.early = undefined;
   }
 
   /** Starts the execution; what comes of it is in the promise, if nobody listens. */
@@ -114,13 +119,38 @@ class Execution {
     const { context, segment } = this;
     if (ResilienceContext.isAborted(context)) {
       this.#settle(false, ResilienceContext.reasonOf(context), false);
+    } else if (segment === undefined) {
+      // With no gate that could end it, and nobody above, nothing needs to find it.
+      if (!this.#endsAlone()) ResilienceContext.attach(context, this);
+      this.#run();
     } else {
       ResilienceContext.attach(context, this);
-      if (segment === undefined) this.#run();
-      else if (segment.parameter === undefined) this.#enter(segment);
+      if (segment.parameter === undefined) this.#enter(segment);
       else this.#computeParameter(segment, segment.parameter);
     }
+    if (this.promise === undefined && this.listener === undefined) this.#promise();
     return /** @type {Promise<any>} */ (this.promise);
+  }
+
+  #promise() {
+    const { early } = this;
+    if (early === undefined) {
+      this.promise = new Promise(capture);
+      this.resolve = resolvePromise;
+      this.reject = rejectPromise;
+      // They would keep the promise alive, and with it the result and the caller's stores.
+      resolvePromise = rejectPromise = none;
+    } else {
+      this.early = undefined;
+      if (this.form === OUTCOME) this.promise = Promise.resolve(early);
+      else this.promise = early.ok ? Promise.resolve(early.result) : Promise.reject(early.error);
+    }
+  }
+
+  /** Whether nothing but its callback can end it, once that runs. */
+  #endsAlone() {
+    const { context, listener, segment } = this;
+    return listener === undefined && !segment?.hasDeadline && !ResilienceContext.hasAbove(context);
   }
 
   /**
@@ -154,16 +184,28 @@ class Execution {
       this.#settle(false, new PipelineDisposedError({ pipelineName }), false);
       return;
     }
+    if (segment.permits > 0) {
+      segment.permits -= 1;
+      this.ticket = LENT;
+      this.#run();
+      return;
+    }
     setClock();
-    const answer = enter(segment.key, this.parameter);
-    if (answer > 0) {
+    const answer = enter(segment.key, this.parameter ?? NaN);
+    if (answer > PLACE) {
       this.ticket = answer;
       executions[answer & PLACE] = this;
       if (segment.hearsTimeouts) this.#keepStores();
       afterCall();
       // Effects of the call may have run user code that aborted this execution.
       if (this.state === WAITING) this.#run();
+    } else if (answer > 0) {
+      segment.permits = answer - 1;
+      this.ticket = LENT;
+      afterCall();
+      if (this.state === WAITING) this.#run();
     } else if (answer < -PLACE) {
+      segment.contended = true;
       this.ticket = -answer;
       executions[this.ticket & PLACE] = this;
       this.#keepStores();
@@ -223,10 +265,7 @@ class Execution {
       if (result === PENDING) return;
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') {
-          Promise.resolve(result).then(
-            (value) => this.#returned(value),
-            (error) => this.#ended(false, error),
-          );
+          this.#follow(Promise.resolve(result));
           return;
         }
       }
@@ -236,6 +275,30 @@ class Execution {
     } finally {
       depth -= 1;
     }
+  }
+
+  /** @param {Promise<any>} result */
+  #follow(result) {
+    const direct = this.promise === undefined && this.#endsAlone() && result.then === then;
+    const ended = result.then(
+      (value) => {
+        this.#returned(value);
+        return direct ? this.#early() : undefined;
+      },
+      (error) => {
+        this.#ended(false, error);
+        return direct ? this.#early() : undefined;
+      },
+    );
+    if (direct) this.promise = ended;
+  }
+
+  /** What its promise is to settle with, which nothing else has settled. */
+  #early() {
+    const early = /** @type {import('./outcome.js').AnyOutcome} */ (this.early);
+    if (this.form === OUTCOME) return early;
+    if (early.ok) return early.result;
+    throw early.error;
   }
 
   /**
@@ -343,7 +406,7 @@ class Execution {
 
   /** The first byte of a streamed answer has left: that is its latency. */
   mark() {
-    if (this.state === SETTLED || this.ticket === 0) return;
+    if (this.state === SETTLED || this.ticket <= LENT) return;
     setClock();
     report(hot.mark(this.ticket));
     afterCall();
@@ -351,7 +414,7 @@ class Execution {
 
   /** Milliseconds until its first deadline, Infinity for none. */
   remaining() {
-    if (this.state === SETTLED || this.ticket === 0) return Infinity;
+    if (this.state === SETTLED || this.ticket <= LENT) return Infinity;
     setClock();
     const remaining = hot.remaining(this.ticket);
     return report(remaining) ? Infinity : remaining;
@@ -394,7 +457,10 @@ class Execution {
     // First of all: `shouldDrop` is the user's code and may cancel this very execution.
     this.state = SETTLED;
     const { context, ticket } = this;
-    if (ticket !== 0) {
+    let called = ticket > LENT;
+    if (ticket === LENT) {
+      called = /** @type {import('./segment.js').Segment} */ (this.segment).giveBack();
+    } else if (called) {
       executions[ticket & PLACE] = undefined;
       const outcomes = learn ? this.#outcomes(ok, value) : NO_SAMPLES;
       const untold = hasUntold();
@@ -406,13 +472,14 @@ class Execution {
       }
     }
     if (this.listener === undefined) {
-      if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
+      if (this.resolve === none) this.early = outcomeOf(ok, value);
+      else if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
       else if (ok) this.resolve(value);
       else this.reject(value);
     }
     if (gaveUp) ResilienceContext.abort(context, value);
     ResilienceContext.detach(context);
-    if (ticket !== 0) afterCall();
+    if (called) afterCall();
     if (tell !== undefined) tell();
     if (this.onSettled !== undefined) this.onSettled(ok);
     if (this.listener !== undefined) this.#deliver(this.listener, outcomeOf(ok, value));

@@ -107,6 +107,7 @@ const thread = guard(() => new binding.Thread(channel));
  * @type {{
  *   enter(): void,
  *   exit(): void,
+ *   giveBack(): void,
  *   mark(ticket: number): number,
  *   tick(): number,
  *   expire(timer: number): number,
@@ -139,7 +140,8 @@ const hot = /** @type {any} */ (guard(() => thread.hot()));
 /**
  * @param {number} segment
  * @param {number} parameter NaN for none.
- * @returns {number} A ticket to run, minus a ticket to wait, or minus the reason of a refusal (a small integer).
+ * @returns {number} A ticket to run, minus a ticket to wait, minus the reason of a refusal (a small integer), or
+ *   the number of permits lent, one of which is for this execution (a small integer as well).
  */
 function enter(segment, parameter) {
   channel[FIRST] = segment;
@@ -157,6 +159,16 @@ function exit(ticket, outcomes) {
   channel[FIRST] = ticket;
   channel[SECOND] = outcomes;
   hot.exit();
+  return channel[ANSWER];
+}
+
+/**
+ * @param {number} segment
+ * @returns {number} 1 if somebody still waits, else 0.
+ */
+function giveBack(segment) {
+  channel[FIRST] = segment;
+  hot.giveBack();
   return channel[ANSWER];
 }
 
@@ -205,6 +217,7 @@ module.exports = {
   check,
   enter,
   exit,
+  giveBack,
   guard,
   hot,
   report,

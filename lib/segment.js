@@ -3,7 +3,8 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
-const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js');
+const { MAX_GATES, binding, giveBack, guard, hot, report, thread } = require('./native.js');
+const { setClock } = require('./timer.js');
 
 /**
  * A gate as its strategy makes it for one pipeline.
@@ -80,6 +81,13 @@ const collected = new FinalizationRegistry((key) => {
 
 class Segment {
   disposed = false;
+  /**
+   * Permits of a fixed limiter that is alone in its segment, lent by the core: while nobody waits they are
+   * taken and given back here, without a crossing.
+   */
+  permits = 0;
+  /** Whether somebody may wait for a permit: then none is given back here. */
+  contended = false;
 
   /**
    * @param {Gate[]} gates
@@ -94,6 +102,7 @@ class Segment {
     this.gates = gates;
     this.telemetry = telemetry;
     this.parameter = gates[0].parameter;
+    this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
@@ -125,6 +134,22 @@ class Segment {
       bits |= verdict << (2 * index);
     }
     return bits;
+  }
+
+  /**
+   * Takes a lent permit back.
+   *
+   * @returns {boolean} Whether that was a call into the core.
+   */
+  giveBack() {
+    if (!this.contended) {
+      this.permits += 1;
+      return false;
+    }
+    setClock();
+    const waits = giveBack(this.key);
+    if (!report(waits)) this.contended = waits === 1;
+    return true;
   }
 
   dispose() {

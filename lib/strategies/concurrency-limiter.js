@@ -104,7 +104,9 @@ function liveCounts() {
   /** @param {'limit' | 'inflight' | 'queued'} what */
   const read = (what) => {
     if (reader === undefined) return 0;
-    return check(hot[what](reader.segment, reader.gate));
+    const { segment, gate, owner } = reader;
+    const count = check(hot[what](segment, gate));
+    return what === 'inflight' ? count - owner.permits : count;
   };
   return {
     /** @param {import('../segment.js').GatePlace} place */

@@ -29,7 +29,7 @@ const ACTIVE: usize = 6;
 const QUEUED: usize = 7;
 /// By Rust: milliseconds until that gate may let one in again, or NaN.
 const RETRY_AFTER: usize = 8;
-/// By JavaScript: the first argument of `enter` and `exit`.
+/// By JavaScript: the first argument of `enter`, `exit` and `giveBack`.
 const FIRST: usize = 9;
 /// By JavaScript: their second.
 const SECOND: usize = 10;
@@ -61,6 +61,11 @@ impl Channel {
     pub fn arguments(&mut self) -> (f64, f64) {
         let slots = self.slots();
         (slots[FIRST], slots[SECOND])
+    }
+
+    /// Takes the first argument out, so that a second try of the same call finds none.
+    pub fn take_first(&mut self) -> f64 {
+        std::mem::replace(&mut self.slots()[FIRST], f64::NAN)
     }
 
     /// Leaves the answer of `enter` or `exit`.

@@ -1,6 +1,6 @@
 //! The closures that executions call. Only doubles cross; an answer of NaN is a failure, told by `fault`.
 //!
-//! `enter` and `exit`, which every execution calls, take their arguments from the channel and leave their answer
+//! `enter`, `exit` and `giveBack`, which executions call most, take their arguments from the channel and leave their answer
 //! there: reading arguments and making a number is half of what a call costs.
 
 use napi::bindgen_prelude::{FunctionCallContext, Object};
@@ -23,6 +23,7 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     let mut hot = Object::new(env)?;
     add_lean(env, &mut hot, handle, "enter", |handle| handle.call(|state| run("enter", state, enter)))?;
     add_lean(env, &mut hot, handle, "exit", |handle| finally(handle, "exit", exit))?;
+    add_lean(env, &mut hot, handle, "giveBack", |handle| finally(handle, "giveBack", give_back))?;
     add(env, &mut hot, handle, "mark", mark)?;
     add(env, &mut hot, handle, "tick", tick)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
@@ -132,11 +133,19 @@ fn index(context: &FunctionCallContext, position: usize) -> Result<usize> {
     number(context, position).map(|number| number as usize)
 }
 
-/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, or minus the reason of a refusal (a
-/// small integer). A parameter of NaN is none.
+/// The most permits that are lent at once: their number must not look like a ticket.
+const MOST_LENT: u32 = (1 << 26) - 1;
+
+/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, minus the reason of a refusal (a small
+/// integer), or the number of permits lent, one of which is for this execution. A parameter of NaN is none.
 fn enter(state: &mut State) -> Answer {
     let (segment, parameter) = state.channel.arguments();
-    Ok(match state.engine.enter(Key::from_f64(segment), (!parameter.is_nan()).then_some(parameter))? {
+    let segment = Key::from_f64(segment);
+    let lent = state.engine.lend(segment, MOST_LENT);
+    if lent > 0 {
+        return Ok(f64::from(lent));
+    }
+    Ok(match state.engine.enter(segment, (!parameter.is_nan()).then_some(parameter))? {
         Entry::Running(ticket) => ticket.to_f64(),
         Entry::Waiting(ticket) => -ticket.to_f64(),
         Entry::Refused(refusal) => {
@@ -152,6 +161,12 @@ fn exit(state: &mut State) -> Answer {
     let (ticket, outcomes) = state.channel.arguments();
     let moved = state.engine.exit(Key::from_f64(ticket), Outcomes(outcomes as u32))?;
     Ok(f64::from(u8::from(moved)))
+}
+
+/// `giveBack(segment)`: takes a lent permit back; 1 if somebody still waits, else 0.
+fn give_back(state: &mut State) -> Answer {
+    let waits = state.engine.give_back(Key::from_f64(state.channel.take_first()))?;
+    Ok(f64::from(u8::from(waits)))
 }
 
 /// `remaining(ticket)`: milliseconds until the execution's first deadline, infinite for none.

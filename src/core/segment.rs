@@ -22,6 +22,7 @@ use super::ticket::{Hold, Place, Ticket, Wait};
 use super::timers::{Alarm, Timer, Timers};
 
 mod limit;
+mod loan;
 mod waiters;
 
 /// What all segments of a thread share.
