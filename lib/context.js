@@ -119,9 +119,9 @@ class ResilienceContext {
     return context.#aborted;
   }
 
-  /** Whether an abort can reach it from above. @param {ResilienceContext} context */
-  static hasAbove(context) {
-    return context.#owner !== undefined || context.#callerSignal !== undefined;
+  /** Whether it is not aborted, and nobody above can abort it. @param {ResilienceContext} context */
+  static isAlone(context) {
+    return context.#owner === undefined && context.#callerSignal === undefined && !context.#aborted;
   }
 
   /** @param {ResilienceContext} context */

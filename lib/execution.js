@@ -17,7 +17,10 @@ const {
   isTimeoutRejected,
 } = require('./errors.js');
 const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, exit, hot, report } = require('./native.js');
+const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
+const { plain } = require('./promises.js');
+const { OutcomeRefusal, makeError } = require('./refusal.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
 
@@ -48,15 +51,7 @@ const PENDING = Symbol('pending');
  */
 const abandoners = new WeakMap();
 
-/**
- * How many callbacks may be started inside one another before the next one starts in a turn of its own: a stack
- * that overflows in the middle of an admission would lose its permit.
- */
-const MAX_DEPTH = 100;
-let depth = 0;
-
 const none = () => {};
-const { then } = Promise.prototype;
 
 /** @type {(value: any) => void} */
 let resolvePromise = none;
@@ -108,7 +103,9 @@ class Execution {
     this.listener = listener;
     /** Made when the start is over, in which many executions end. @type {Promise<any> | undefined} */
     this.promise = undefined;
+    /** @type {(value: any) => void} */
     this.resolve = none;
+    /** @type {(error: any) => void} */
     this.reject = none;
     /** How it ended, if that was ahead of its promise. @type {import('./outcome.js').AnyOutcome | undefined} */
     this.early = undefined;
@@ -128,7 +125,7 @@ class Execution {
       if (segment.parameter === undefined) this.#enter(segment);
       else this.#computeParameter(segment, segment.parameter);
     }
-    if (this.promise === undefined && this.listener === undefined) this.#promise();
+    if (this.#isStarting()) this.#promise();
     return /** @type {Promise<any>} */ (this.promise);
   }
 
@@ -147,10 +144,15 @@ class Execution {
     }
   }
 
+  /** Whether its promise is still to be made. */
+  #isStarting() {
+    return this.promise === undefined && this.listener === undefined;
+  }
+
   /** Whether nothing but its callback can end it, once that runs. */
   #endsAlone() {
     const { context, listener, segment } = this;
-    return listener === undefined && !segment?.hasDeadline && !ResilienceContext.hasAbove(context);
+    return listener === undefined && !segment?.hasDeadline && ResilienceContext.isAlone(context);
   }
 
   /**
@@ -250,7 +252,7 @@ class Execution {
   }
 
   #run() {
-    if (depth >= MAX_DEPTH) {
+    if (nesting.depth >= nesting.MAX_DEPTH) {
       Promise.resolve().then(() => {
         if (this.state === WAITING) this.#run();
       });
@@ -258,14 +260,14 @@ class Execution {
     }
     this.state = RUNNING;
     const { callback, context } = this;
-    depth += 1;
+    nesting.depth += 1;
     try {
       /** @type {any} */
       const result = this.ambient ? storage.run(context, callback, context) : callback(context);
       if (result === PENDING) return;
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') {
-          this.#follow(Promise.resolve(result));
+          this.#follow(plain(result));
           return;
         }
       }
@@ -273,13 +275,13 @@ class Execution {
     } catch (error) {
       this.#ended(false, error);
     } finally {
-      depth -= 1;
+      nesting.depth -= 1;
     }
   }
 
   /** @param {Promise<any>} result */
   #follow(result) {
-    const direct = this.promise === undefined && this.#endsAlone() && result.then === then;
+    const direct = this.promise === undefined && this.#endsAlone();
     const ended = result.then(
       (value) => {
         this.#returned(value);
@@ -349,11 +351,18 @@ class Execution {
   rejected(index, reason, active, queued, retryAfterMs) {
     const { context } = this;
     const { gates, telemetry } = /** @type {import('./segment.js').Segment} */ (this.segment);
-    const { name, refuse, isLimiter, onRejected } = gates[index];
+    const gate = gates[index];
+    const { name, isLimiter, onRejected } = gate;
     const { pipelineName } = telemetry;
     const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.max(Math.ceil(retryAfterMs), 1);
     const refusal = { reason, active, queued, retryAfter, pipelineName, strategyName: name };
-    const error = /** @type {Function} */ (refuse)(refusal);
+    /** @type {Error | undefined} */
+    let error;
+    if (this.ticket === 0 && this.form === OUTCOME && this.#isStarting()) {
+      this.early = new OutcomeRefusal(gate, refusal);
+    } else {
+      error = makeError(gate, refusal);
+    }
     if (!isLimiter) {
       this.#settle(false, error, true);
       return;
@@ -472,7 +481,7 @@ class Execution {
       }
     }
     if (this.listener === undefined) {
-      if (this.resolve === none) this.early = outcomeOf(ok, value);
+      if (this.resolve === none) this.early ??= outcomeOf(ok, value);
       else if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
       else if (ok) this.resolve(value);
       else this.reject(value);

@@ -18,6 +18,7 @@ const { setClock } = require('./timer.js');
  * @property {Judge} [judge] What the gate learns from outcomes.
  * @property {boolean} [measures] Whether it learns from latency.
  * @property {(refusal: Refusal) => Error} [refuse] Makes the error of an execution that it turned away.
+ * @property {boolean} [lends] Whether the core lends its permits when it is alone in its segment.
  * @property {boolean} [isLimiter] Whether its refusals are told as those of a limiter.
  * @property {((args: any) => unknown) | undefined} [onRejected]
  * @property {((args: any) => unknown) | undefined} [onTimeout]
@@ -102,6 +103,8 @@ class Segment {
     this.gates = gates;
     this.telemetry = telemetry;
     this.parameter = gates[0].parameter;
+    /** Whether the core lends its permits. */
+    this.lends = gates.length === 1 && gates[0].lends === true && this.parameter === undefined;
     this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */

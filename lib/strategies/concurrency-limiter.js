@@ -50,6 +50,7 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
         name,
         refuse: refuseForFull,
         isLimiter: true,
+        lends: true,
         onRejected,
         parameter,
         addTo: (builder) => builder.addConcurrencyLimiter(permitLimit, queueLimit, queueTimeoutMs, overflow),
