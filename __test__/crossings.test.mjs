@@ -74,7 +74,11 @@ for (const [name, pipeline, expected] of [
       .build(),
     ['enter', 'exit'],
   ],
-  ['a circuit breaker', builder().addCircuitBreaker().build(), ['enter', 'exit']],
+  [
+    'a circuit breaker that watches for slow calls',
+    builder().addCircuitBreaker({ slowCallDuration: '1h' }).build(),
+    ['enter', 'exit'],
+  ],
   ['a rate limiter', builder().addRateLimiter(MUCH).build(), ['enter', 'exit']],
   [
     'a rate limiter with keys',
@@ -252,9 +256,19 @@ test('a waiter of a rate limiter needs no crossing more than one that runs at on
   assert.deepEqual(made.sort(), [...Array(6).fill('enter'), ...Array(6).fill('exit')]);
 });
 
+test('a circuit breaker alone: one crossing while it is closed, and one to know that it is', async () => {
+  const pipeline = builder().addCircuitBreaker({ consecutiveFailures: 2, breakDuration: '1h' }).build();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['closedEpoch', 'leave']);
+  assert.deepEqual(await crossings(() => pipeline.execute(() => 1)), ['leave']);
+  assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['leave']);
+  const { signal } = new AbortController();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds, { signal })), ['enter', 'exit']);
+});
+
 test('a refusal by an open circuit or a rate limiter is one crossing', async () => {
   const broken = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDuration: '1h' }).build();
   await broken.settle(fails);
+  assert.deepEqual(await crossings(() => rejection(broken.execute(succeeds))), ['closedEpoch', 'enter']);
   assert.deepEqual(await crossings(() => rejection(broken.execute(succeeds))), ['enter']);
   const spent = builder().addRateLimiter({ permitLimit: 1, window: '1h' }).build();
   await spent.execute(succeeds);
@@ -266,7 +280,10 @@ test('an opening costs nothing more, and one crossing with breakDurationGenerato
     [undefined, []],
     [() => 1000, ['setBreak']],
   ]) {
-    const pipeline = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDurationGenerator }).build();
+    const pipeline = builder()
+      .addCircuitBreaker({ consecutiveFailures: 1, breakDurationGenerator })
+      .addTimeout('1h')
+      .build();
     assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['enter', 'exit', ...more]);
   }
 });

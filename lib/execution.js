@@ -475,7 +475,9 @@ class Execution {
       const untold = hasUntold();
       setClock();
       const moved = exit(ticket, outcomes);
-      report(moved);
+      if (report(moved) || moved === 1) {
+        /** @type {import('./segment.js').Segment} */ (this.segment).epoch = undefined;
+      }
       if (moved === 1 || untold) {
         departed.set(ticket, { outcome: outcomeOf(ok, value), context });
       }

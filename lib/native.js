@@ -7,7 +7,7 @@ const binding = require('../binding.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 12;
+const HEADER = 14;
 /** Numbers of one effect. */
 const RECORD = 10;
 /** Effects in the ring. */
@@ -26,6 +26,8 @@ const RETRY_AFTER = 8;
 const FIRST = 9;
 const SECOND = 10;
 const ANSWER = 11;
+const THIRD = 12;
+const FOURTH = 13;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -108,6 +110,8 @@ const thread = guard(() => new binding.Thread(channel));
  *   enter(): void,
  *   exit(): void,
  *   giveBack(): void,
+ *   leave(): void,
+ *   closedEpoch(segment: number): number,
  *   mark(ticket: number): number,
  *   tick(): number,
  *   expire(timer: number): number,
@@ -173,6 +177,22 @@ function giveBack(segment) {
 }
 
 /**
+ * @param {number} segment
+ * @param {number} epoch
+ * @param {number} outcome
+ * @param {number} name In place of a ticket.
+ * @returns {number} 1 if it moved the circuit, else 0.
+ */
+function leave(segment, epoch, outcome, name) {
+  channel[FIRST] = segment;
+  channel[SECOND] = epoch;
+  channel[THIRD] = outcome;
+  channel[FOURTH] = name;
+  hot.leave();
+  return channel[ANSWER];
+}
+
+/**
  * Reports a failure of a native function whose answer decides nothing: the outcome that is being delivered
  * matters more.
  *
@@ -220,6 +240,7 @@ module.exports = {
   giveBack,
   guard,
   hot,
+  leave,
   report,
   thread,
 };

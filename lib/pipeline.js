@@ -1,6 +1,7 @@
 'use strict';
 
 const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
+const { ClosedCircuit } = require('./closed-circuit.js');
 const { ResilienceContext, createContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const { PipelineDisposedError } = require('./errors.js');
@@ -71,7 +72,8 @@ class ResiliencePipeline {
   /** @type {Segment | undefined} */
   #onlySegment;
   #simple;
-  #lender;
+  /** Runs executions that need no more. @type {Lender | ClosedCircuit | undefined} */
+  #shortcut;
   /** The outermost stage, if it is a combinator. @type {Combinator | undefined} */
   #outer;
   #views;
@@ -94,7 +96,7 @@ class ResiliencePipeline {
     this.#simple = stages.length === 0 || (stages.length === 1 && this.#onlySegment !== undefined);
     this.#views = views;
     this.#ambient = ambient;
-    this.#lender = this.#simple && first instanceof Segment && first.lends ? new Lender(first, ambient) : undefined;
+    this.#shortcut = this.#simple && first instanceof Segment ? shortcutOf(first, ambient) : undefined;
     this.#telemetry = telemetry;
     this.#delays = delays;
   }
@@ -147,8 +149,8 @@ class ResiliencePipeline {
   #start(callback, options, form) {
     try {
       const context = this.#begin(callback, options);
-      if (this.#lender?.isOpen && this.#isPlain(context, options)) {
-        return this.#lender.run(context, callback, form);
+      if (this.#shortcut?.isOpen && this.#isPlain(context, options)) {
+        return this.#shortcut.run(context, callback, form);
       }
       if (this.#outer?.passesSuccess?.() && this.#isPlain(context, options)) {
         return this.#pass(this.#outer, context, callback, form);
@@ -292,6 +294,15 @@ class ResiliencePipeline {
       return new OutcomeFailure(error);
     }
   }
+}
+
+/**
+ * @param {Segment} segment The only one.
+ * @param {boolean} ambient
+ */
+function shortcutOf(segment, ambient) {
+  if (segment.lends) return new Lender(segment, ambient);
+  return segment.isCircuitAlone ? new ClosedCircuit(segment, ambient) : undefined;
 }
 
 /** @param {AnyOutcome} outcome */

@@ -87,6 +87,13 @@ class Segment {
    * taken and given back here, without a crossing.
    */
   permits = 0;
+  /**
+   * The epoch of a circuit breaker that is alone in its segment and closed; below zero if it is not closed, and
+   * undefined until the core is asked.
+   *
+   * @type {number | undefined}
+   */
+  epoch = undefined;
   /** Whether somebody may wait for a permit: then none is given back here. */
   contended = false;
 
@@ -105,6 +112,7 @@ class Segment {
     this.parameter = gates[0].parameter;
     /** Whether the core lends its permits. */
     this.lends = gates.length === 1 && gates[0].lends === true && this.parameter === undefined;
+    this.isCircuitAlone = gates.length === 1 && gates[0].circuit !== undefined && !gates[0].measures;
     this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */

@@ -1,6 +1,6 @@
 //! The closures that executions call. Only doubles cross; an answer of NaN is a failure, told by `fault`.
 //!
-//! `enter`, `exit` and `giveBack`, which executions call most, take their arguments from the channel and leave their answer
+//! `enter`, `exit`, `giveBack` and `leave`, which executions call most, take their arguments from the channel and leave their answer
 //! there: reading arguments and making a number is half of what a call costs.
 
 use napi::bindgen_prelude::{FunctionCallContext, Object};
@@ -24,6 +24,7 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add_lean(env, &mut hot, handle, "enter", |handle| handle.call(|state| run("enter", state, enter)))?;
     add_lean(env, &mut hot, handle, "exit", |handle| finally(handle, "exit", exit))?;
     add_lean(env, &mut hot, handle, "giveBack", |handle| finally(handle, "giveBack", give_back))?;
+    add_lean(env, &mut hot, handle, "leave", |handle| finally(handle, "leave", leave))?;
     add(env, &mut hot, handle, "mark", mark)?;
     add(env, &mut hot, handle, "tick", tick)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
@@ -167,6 +168,17 @@ fn exit(state: &mut State) -> Answer {
 fn give_back(state: &mut State) -> Answer {
     let waits = state.engine.give_back(Key::from_f64(state.channel.take_first()))?;
     Ok(f64::from(u8::from(waits)))
+}
+
+/// `leave(segment, epoch, outcome, name)`: an execution that passed a closed circuit without a ticket has ended; 1 if
+/// that moved the circuit, else 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+fn leave(state: &mut State) -> Answer {
+    let segment = Key::from_f64(state.channel.take_first());
+    let (epoch, outcome, name) = state.channel.more_arguments();
+    let outcome = Outcomes(outcome as u32).of(0);
+    let moved = state.engine.leave(segment, epoch as u64, outcome, Key::from_f64(name))?;
+    Ok(f64::from(u8::from(moved)))
 }
 
 /// `remaining(ticket)`: milliseconds until the execution's first deadline, infinite for none.

@@ -114,6 +114,27 @@ impl Engine {
         Ok(gates.give_back(1, &mut self.ledger))
     }
 
+    /// The epoch of a circuit breaker that is alone in its segment, closed, and watches for no slow calls: as long as
+    /// it lasts, executions may run without [`Engine::enter`] and end by [`Engine::leave`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`].
+    pub fn closed_epoch(&self, segment: Key) -> Result<Option<u64>, Error> {
+        Ok(self.segments.get(segment).ok_or(Error::UnknownSegment)?.closed_epoch())
+    }
+
+    /// Ends an execution that ran in an epoch of a closed circuit without a ticket; `name` is its key in effects.
+    /// True if that moved the circuit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`].
+    pub fn leave(&mut self, segment: Key, epoch: u64, outcome: Outcome, name: Key) -> Result<bool, Error> {
+        let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
+        Ok(gates.leave((segment, name), epoch, outcome, &mut self.ledger))
+    }
+
     /// Ends the execution that the present call let in, or the sleep that it began, and takes the permits back that
     /// it lent: after a panic its answer reaches nobody.
     pub fn undo_entry(&mut self) {
