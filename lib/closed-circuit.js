@@ -8,7 +8,7 @@ const { afterCall, departed, hasUntold } = require('./dispatch.js');
 const { hot, leave, report } = require('./native.js');
 const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
-const { plain } = require('./promises.js');
+const { plain, rejectSoon } = require('./promises.js');
 const { setClock } = require('./timer.js');
 
 /** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
@@ -74,7 +74,7 @@ class ClosedCircuit {
       }
     } catch (error) {
       this.#leave(false, error, context, epoch);
-      return form === 0 ? Promise.reject(error) : Promise.resolve(new OutcomeFailure(error));
+      return form === 0 ? rejectSoon(error) : Promise.resolve(new OutcomeFailure(error));
     } finally {
       nesting.depth -= 1;
     }

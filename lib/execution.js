@@ -19,7 +19,7 @@ const {
 const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, exit, hot, report } = require('./native.js');
 const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
-const { plain } = require('./promises.js');
+const { plain, rejectSoon } = require('./promises.js');
 const { OutcomeRefusal, makeError } = require('./refusal.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
@@ -140,7 +140,7 @@ class Execution {
     } else {
       this.early = undefined;
       if (this.form === OUTCOME) this.promise = Promise.resolve(early);
-      else this.promise = early.ok ? Promise.resolve(early.result) : Promise.reject(early.error);
+      else this.promise = early.ok ? Promise.resolve(early.result) : rejectSoon(early.error);
     }
   }
 

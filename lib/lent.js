@@ -7,7 +7,7 @@ const { storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
-const { plain } = require('./promises.js');
+const { plain, rejectSoon } = require('./promises.js');
 
 /** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
 
@@ -62,18 +62,20 @@ class Lender {
     const { succeeded, failed } = this.#forms[form];
     this.#segment.permits -= 1;
     nesting.depth += 1;
+    /** @type {any} */
+    let result;
     try {
-      /** @type {any} */
-      const result = this.#ambient ? storage.run(context, callback, context) : callback(context);
+      result = this.#ambient ? storage.run(context, callback, context) : callback(context);
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') return plain(result).then(succeeded, failed);
       }
-      return Promise.resolve(succeeded(result));
     } catch (error) {
-      return new Promise((resolve) => resolve(failed(error)));
+      this.#giveBack();
+      return form === 0 ? rejectSoon(error) : Promise.resolve(new OutcomeFailure(error));
     } finally {
       nesting.depth -= 1;
     }
+    return Promise.resolve(succeeded(result));
   }
 
   #giveBack() {

@@ -15,8 +15,13 @@ const { Failure } = require('./outcome.js');
 function makeError({ refuse, isLimiter }, refusal) {
   const make = /** @type {NonNullable<Gate['refuse']>} */ (refuse);
   const limit = Error.stackTraceLimit;
-  // Where it is frozen, or not a number, it stays as it is.
-  if (!isLimiter || typeof limit !== 'number' || !Reflect.set(Error, 'stackTraceLimit', 0)) return make(refusal);
+  if (!isLimiter || typeof limit !== 'number') return make(refusal);
+  try {
+    Error.stackTraceLimit = 0;
+  } catch {
+    // It is frozen.
+    return make(refusal);
+  }
   try {
     return make(refusal);
   } finally {

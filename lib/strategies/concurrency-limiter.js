@@ -71,7 +71,7 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
 }
 
 /** @param {import('../segment.js').Refusal} refusal */
-const refuseForFull = ({ reason, ...options }) => new BulkheadRejectedError(/** @type {any} */ (reason), options);
+const refuseForFull = (refusal) => new BulkheadRejectedError(/** @type {any} */ (refusal.reason), refusal);
 
 /**
  * The options that both concurrency limiters have for their queue.
