@@ -43,17 +43,17 @@ fn queue(waiters: u32) -> [f64; 3] {
     let (mut slab, mut sums) = (Slab::default(), [0.0; 3]);
     let repeats = (100_000 / waiters).max(1);
     let tickets: Vec<_> = (0..waiters).map(|_| slab.insert(())).collect();
-    let priority = |index: usize| Priority::new((index * 7919 % 101) as f64).unwrap_or(Priority::DEFAULT);
+    let priority = |index: u32| Priority::new(f64::from(index % 7919 % 101)).unwrap_or(Priority::DEFAULT);
     let mut queue = WaiterQueue::new(Overflow::RejectNew);
     for _ in 0..repeats {
         sums[0] += time(waiters, || {
-            for (index, ticket) in tickets.iter().enumerate() {
+            for (index, ticket) in (0..).zip(&tickets) {
                 queue.push(priority(index), *ticket);
             }
         });
         sums[1] += time(waiters, || while black_box(queue.pop()).is_some() {});
         let ranks: Vec<_> =
-            tickets.iter().enumerate().map(|(index, ticket)| queue.push(priority(index), *ticket)).collect();
+            (0..).zip(&tickets).map(|(index, ticket)| queue.push(priority(index), *ticket)).collect();
         sums[2] += time(waiters, || {
             for rank in ranks {
                 black_box(queue.remove(rank));

@@ -42,3 +42,54 @@ impl Segment {
         ledger.tell_change((id, 0, name), change)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::core::clock::Nanos;
+    use crate::core::engine::Engine;
+    use crate::core::gate::Gate;
+    use crate::core::gate::concurrency::Concurrency;
+    use crate::core::gate::deadline::Deadline;
+    use crate::core::queue::Overflow;
+    use crate::core::segment::Entry;
+    use crate::core::timers::Driver;
+
+    fn limiter(permits: u32) -> Gate {
+        Gate::Concurrency(Concurrency::new(permits, 9, f64::INFINITY, Overflow::RejectNew))
+    }
+
+    #[test]
+    fn a_lent_permit_that_comes_back_goes_to_the_first_waiter() {
+        let mut engine = Engine::default();
+        engine.at(Nanos::default(), Driver::Wheel);
+        let segment = engine.add_segment(vec![limiter(2)]).expect("one gate");
+        assert_eq!(engine.lend(segment, u32::MAX), 2);
+        assert_eq!(engine.lend(segment, u32::MAX), 0);
+        for _ in 0..2 {
+            assert!(matches!(engine.enter(segment, None), Ok(Entry::Waiting(_))));
+        }
+        assert_eq!(engine.give_back(segment).ok(), Some(true));
+        assert_eq!((engine.effects().len(), engine.queued(segment, 0)), (1, 1));
+        assert_eq!(engine.lend(segment, u32::MAX), 0, "nobody overtakes a waiter");
+        assert_eq!(engine.give_back(segment).ok(), Some(false));
+        assert_eq!(engine.permits(segment, 0).map(Concurrency::in_flight), Some(2));
+    }
+
+    #[test]
+    fn a_loan_is_undone_when_nobody_learns_of_it() {
+        let mut engine = Engine::default();
+        engine.at(Nanos::default(), Driver::Wheel);
+        let segment = engine.add_segment(vec![limiter(3)]).expect("one gate");
+        assert_eq!(engine.lend(segment, 2), 2);
+        engine.undo_entry();
+        assert_eq!(engine.permits(segment, 0).map(Concurrency::in_flight), Some(0));
+    }
+
+    #[test]
+    fn beside_another_gate_nothing_is_lent() {
+        let mut engine = Engine::default();
+        let gates = vec![limiter(2), Gate::Deadline(Deadline { timeout_ms: 5.0 })];
+        let segment = engine.add_segment(gates).expect("two gates");
+        assert_eq!(engine.lend(segment, u32::MAX), 0);
+    }
+}
