@@ -46,6 +46,14 @@ const MUCH = { permitLimit: 1_000_000, window: 1000 };
 for (const [name, pipeline, expected] of [
   ['nothing', builder().build(), []],
   ['a fallback', builder().addFallback({ fallbackValue: 1 }).build(), []],
+  ['a fixed limiter, whose permits are lent', builder().addConcurrencyLimiter(1).build(), []],
+  [
+    'a fixed limiter with a priority',
+    builder()
+      .addConcurrencyLimiter({ permitLimit: 1, priority: () => 1 })
+      .build(),
+    [],
+  ],
   ['a timeout', builder().addTimeout(1000).build(), ['enter', 'exit']],
   ['a limiter and a timeout', builder().addConcurrencyLimiter(1).addTimeout(1000).build(), ['enter', 'exit']],
   [
@@ -77,18 +85,23 @@ for (const [name, pipeline, expected] of [
   ],
   [
     'a limiter and a timeout with a fallback between them',
-    builder().addConcurrencyLimiter(1).addFallback({ fallbackValue: 1 }).addTimeout(1000).build(),
+    builder().addAdaptiveConcurrencyLimiter().addFallback({ fallbackValue: 1 }).addTimeout(1000).build(),
     ['enter', 'enter', 'exit', 'exit'],
   ],
   [
     'a limiter with a priority behind another limiter',
     builder()
-      .addAdaptiveConcurrencyLimiter()
-      .addConcurrencyLimiter({ permitLimit: 1, priority: () => 1 })
+      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter({ priority: () => 1 })
+      .addTimeout(1000)
       .build(),
-    ['enter', 'enter', 'exit', 'exit'],
+    ['enter', 'exit'],
   ],
-  ['a circuit breaker', builder().addCircuitBreaker().build(), ['enter', 'exit']],
+  [
+    'a circuit breaker that watches for slow calls',
+    builder().addCircuitBreaker({ slowCallDuration: '1h' }).build(),
+    ['enter', 'exit'],
+  ],
   ['a rate limiter', builder().addRateLimiter(MUCH).build(), ['enter', 'exit']],
   [
     'a rate limiter with keys',
@@ -111,7 +124,7 @@ for (const [name, pipeline, expected] of [
   [
     'a rate limiter with keys behind a limiter',
     builder()
-      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter()
       .addRateLimiter({ ...MUCH, key: ({ operationKey }) => operationKey })
       .build(),
     ['enter', 'enter', 'exit', 'exit'],
@@ -124,7 +137,7 @@ for (const [name, pipeline, expected] of [
   [
     'a limiter and a timeout with a strategy of your own between them',
     builder()
-      .addConcurrencyLimiter(1)
+      .addAdaptiveConcurrencyLimiter()
       .add(() => ({ name: 'Own', execute: (next, context) => next(context) }))
       .addTimeout(1000)
       .build(),
@@ -132,6 +145,8 @@ for (const [name, pipeline, expected] of [
   ],
 ]) {
   test(`${name}: ${expected.length} crossings, in success and in failure`, async () => {
+    // The first execution of a fixed limiter alone is lent all permits.
+    await pipeline.execute(succeeds);
     assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), expected);
     assert.deepEqual(await crossings(() => pipeline.execute(() => 1)), expected);
     assert.deepEqual(await crossings(() => Promise.allSettled([pipeline.execute(fails)])), expected);
@@ -151,6 +166,18 @@ test('a waiter needs no crossing more than one that runs at once', async () => {
     Promise.all(Array.from({ length: 10 }, () => pipeline.execute(succeeds))),
   );
   assert.deepEqual(made.sort(), [...Array(10).fill('enter'), ...Array(10).fill('exit')]);
+});
+
+test('a fixed limiter alone: a crossing for all permits, and while somebody waits one for each of them', async () => {
+  const pipeline = builder().addConcurrencyLimiter(2, 9).build();
+  const held = [];
+  assert.deepEqual(await crossings(() => held.push(hold(pipeline), hold(pipeline))), ['enter']);
+  assert.deepEqual(await crossings(() => held.push(hold(pipeline), hold(pipeline))), ['enter', 'enter']);
+  for (const { finish } of held) finish();
+  const made = await crossings(() => Promise.all(held.map(({ promise }) => promise)));
+  assert.deepEqual(made, ['giveBack', 'giveBack', 'exit', 'exit']);
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter']);
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), []);
 });
 
 test('a rejection at the door is one crossing', async () => {
@@ -252,9 +279,19 @@ test('a waiter of a rate limiter needs no crossing more than one that runs at on
   assert.deepEqual(made.sort(), [...Array(6).fill('enter'), ...Array(6).fill('exit')]);
 });
 
+test('a circuit breaker alone: one crossing while it is closed, and one to know that it is', async () => {
+  const pipeline = builder().addCircuitBreaker({ consecutiveFailures: 2, breakDuration: '1h' }).build();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['closedEpoch', 'leave']);
+  assert.deepEqual(await crossings(() => pipeline.execute(() => 1)), ['leave']);
+  assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['leave']);
+  const { signal } = new AbortController();
+  assert.deepEqual(await crossings(() => pipeline.execute(succeeds, { signal })), ['enter', 'exit']);
+});
+
 test('a refusal by an open circuit or a rate limiter is one crossing', async () => {
   const broken = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDuration: '1h' }).build();
   await broken.settle(fails);
+  assert.deepEqual(await crossings(() => rejection(broken.execute(succeeds))), ['closedEpoch', 'enter']);
   assert.deepEqual(await crossings(() => rejection(broken.execute(succeeds))), ['enter']);
   const spent = builder().addRateLimiter({ permitLimit: 1, window: '1h' }).build();
   await spent.execute(succeeds);
@@ -266,7 +303,10 @@ test('an opening costs nothing more, and one crossing with breakDurationGenerato
     [undefined, []],
     [() => 1000, ['setBreak']],
   ]) {
-    const pipeline = builder().addCircuitBreaker({ consecutiveFailures: 1, breakDurationGenerator }).build();
+    const pipeline = builder()
+      .addCircuitBreaker({ consecutiveFailures: 1, breakDurationGenerator })
+      .addTimeout('1h')
+      .build();
     assert.deepEqual(await crossings(() => pipeline.settle(fails)), ['enter', 'exit', ...more]);
   }
 });

@@ -8,7 +8,7 @@ import { assertIdle } from './support/idle.mjs';
 
 const require = createRequire(import.meta.url);
 const { executions } = require('../lib/dispatch.js');
-const { binding, hot } = require('../lib/native.js');
+const { ANSWER, binding, channel, exit, hot } = require('../lib/native.js');
 
 const warning = async () => {
   const [error] = await once(process, 'warning');
@@ -16,10 +16,10 @@ const warning = async () => {
 };
 
 test('a failure of the native side to end an execution is reported, and its outcome stands', async () => {
-  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).build();
+  const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).addTimeout('1h').build();
   const running = hold(pipeline);
   const { ticket } = executions.find((execution) => execution !== undefined);
-  hot.exit(ticket, 0);
+  exit(ticket, 0);
   running.finish('the outcome');
   const [error, value] = await Promise.all([warning(), running.promise]);
   assert.equal(value, 'the outcome');
@@ -30,7 +30,9 @@ test('a failure of the native side to end an execution is reported, and its outc
 
 test('a failure of the native side to start an execution is its error', async (t) => {
   const pipeline = new ResiliencePipelineBuilder().addConcurrencyLimiter(1).build();
-  t.mock.method(hot, 'enter', () => NaN);
+  t.mock.method(hot, 'enter', () => {
+    channel[ANSWER] = NaN;
+  });
   const error = await rejection(pipeline.execute(() => assert.fail('must not run')));
   assert.equal(error.name, 'InternalError');
   assertIdle(pipeline.getStrategy('ConcurrencyLimiter'));

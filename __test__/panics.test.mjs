@@ -154,6 +154,48 @@ const CLOSURES = {
     mock.timers.reset();
     assertIdle();
     assert.deepEqual(warnings, []);`,
+  'giveBack: somebody waits for the permit': `
+    const pipeline = builder().addConcurrencyLimiter(1, 1).build();
+    const running = hold(pipeline);
+    const waiting = hold(pipeline);
+    armFault('giveBack', AFTER);
+    running.finish('a');
+    waiting.finish('b');
+    assert.deepEqual(await Promise.all([running.promise, waiting.promise]), ['a', 'b']);
+    await assertWarned('giveBack');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
+  'enter: permits are lent': `
+    const pipeline = builder().addConcurrencyLimiter(2).build();
+    armFault('enter', AFTER);
+    assertDefect(await rejection(pipeline.execute(() => assert.fail('must not run'))), 'enter');
+    const held = [hold(pipeline), hold(pipeline)];
+    assert.deepEqual(held.map(({ running }) => running), [true, true]);
+    assert.equal((await rejection(pipeline.execute(() => 1))).active, 2);
+    for (const { finish } of held) finish();
+    await Promise.all(held.map(({ promise }) => promise));
+    await assertWorks(pipeline, 'ConcurrencyLimiter');
+    assert.deepEqual(warnings, []);`,
+  'leave: a failure is counted': `
+    const told = [];
+    const pipeline = builder()
+      .addCircuitBreaker({ ...FRAGILE, consecutiveFailures: 2, onOpened: ({ outcome }) => told.push(outcome.error) })
+      .build();
+    const breaker = pipeline.getStrategy('CircuitBreaker');
+    armFault('leave', AFTER);
+    assert.equal((await rejection(pipeline.execute(failing))).message, 'boom');
+    await assertWarned('leave');
+    assert.equal(breaker.state, 'closed', 'counted once');
+    const second = await rejection(pipeline.execute(failing));
+    assert.deepEqual([breaker.state, told], ['open', [second]]);
+    assertIdle();`,
+  'closedEpoch: nobody knows whether the circuit is closed': `
+    const pipeline = builder().addCircuitBreaker(FRAGILE).build();
+    armFault('closedEpoch', AFTER);
+    assert.equal(await pipeline.execute(() => 'the outcome'), 'the outcome');
+    await assertWarned('closedEpoch');
+    assert.equal((await rejection(pipeline.execute(failing))).message, 'boom');
+    assert.equal((await rejection(pipeline.execute(() => 1))).code, 'CIRCUIT_OPEN');
+    assertIdle();`,
   'exit: a probe is over': `
     const told = [];
     const pipeline = builder()

@@ -1,4 +1,4 @@
-// The cases of execute.mjs: one uncontended execution each, with an empty callback or one that reads its signal.
+// The cases of execute.mjs: one execution each, with an empty callback, one that reads its signal, or refused.
 
 import { subscribe } from 'node:diagnostics_channel';
 
@@ -13,7 +13,9 @@ import {
   TimeoutStrategy,
   wrap,
 } from 'cockatiel';
+import { Sema } from 'async-sema';
 import CircuitBreaker from 'opossum';
+import pLimit from 'p-limit';
 
 import resilience from '../index.js';
 import { serve } from './harness.mjs';
@@ -27,6 +29,7 @@ const limiter = (builder) => builder.addConcurrencyLimiter(10);
 const fixed = (builder) => builder.addConcurrencyLimiter(10).addTimeout('5s');
 const breaker = (builder) => builder.addCircuitBreaker();
 const composite = (builder) => fixed(builder.addRetry().addCircuitBreaker());
+const five = (builder) => composite(builder).addRateLimiter({ permitLimit: 2 ** 31 - 1, window: '1h' });
 const adaptive = (builder) => builder.addAdaptiveConcurrencyLimiter().addTimeout('5s');
 
 /** @param {'ambient' | 'explicit'} context */
@@ -36,6 +39,21 @@ const ours =
     const pipeline = add(new resilience.ResiliencePipelineBuilder({ context, telemetry })).build();
     return () => pipeline.execute(work);
   };
+
+/** An execution that its limiter, in use for good, turns away. @param {'execute' | 'settle'} form */
+const refused = (form) => () => {
+  const pipeline = new resilience.ResiliencePipelineBuilder({ context: 'explicit' }).addConcurrencyLimiter(1).build();
+  pipeline.execute(() => new Promise(() => {}));
+  return form === 'settle' ? () => pipeline.settle(empty) : () => caught(pipeline.execute(empty));
+};
+const caught = async (promise) => {
+  try {
+    await promise;
+  } catch {
+    return;
+  }
+  throw new Error('was not refused');
+};
 
 const peer =
   (policy, work = empty) =>
@@ -73,6 +91,28 @@ serve({
   },
   'nobody listens': ours('explicit', adaptive),
   'cockatiel bulkhead': peer(bulkhead(10, 0)),
+  'p-limit': () => {
+    const limit = pLimit(10);
+    return () => limit(empty);
+  },
+  'async-sema': () => {
+    const sema = new Sema(10);
+    return async () => {
+      await sema.acquire();
+      try {
+        return await empty();
+      } finally {
+        sema.release();
+      }
+    };
+  },
+  'refused, execute': refused('execute'),
+  'refused, settle': refused('settle'),
+  'cockatiel bulkhead, refused': () => {
+    const policy = bulkhead(1, 0);
+    policy.execute(() => new Promise(() => {}));
+    return () => caught(policy.execute(empty));
+  },
   'circuit breaker, ambient': ours('ambient', breaker),
   'circuit breaker, explicit': ours('explicit', breaker),
   opossum: () => {
@@ -80,6 +120,8 @@ serve({
     return () => policy.fire();
   },
   'cockatiel sampling breaker': peer(peerBreaker()),
+  'composite of five, ambient': ours('ambient', five),
+  'composite of five, explicit': ours('explicit', five),
   'composite of four, ambient': ours('ambient', composite),
   'composite of four, explicit': ours('explicit', composite),
   'cockatiel wrap of four': peer(peerFour),

@@ -1,4 +1,4 @@
-// One execution, uncontended: this package, its peer and the bare callback, in one run.
+// One execution: this package, its peer and the bare callback, in one run.
 
 import { measure } from './harness.mjs';
 
@@ -19,14 +19,23 @@ const GROUPS = {
     'adaptive limiter + timeout, explicit, signal',
     'cockatiel wrap(bulkhead, timeout), signal',
   ],
-  'limiter alone': ['fixed limiter, ambient', 'fixed limiter, explicit', 'cockatiel bulkhead'],
+  'limiter alone': [
+    'fixed limiter, ambient',
+    'fixed limiter, explicit',
+    'p-limit',
+    'async-sema',
+    'cockatiel bulkhead',
+  ],
+  'limiter alone, which refuses': ['refused, execute', 'refused, settle', 'cockatiel bulkhead, refused'],
   'circuit breaker alone': [
     'circuit breaker, ambient',
     'circuit breaker, explicit',
     'opossum',
     'cockatiel sampling breaker',
   ],
-  'retry, circuit breaker, limiter, timeout': [
+  'retry, circuit breaker, limiter, timeout; of five: and a rate limiter, which the peer has not': [
+    'composite of five, ambient',
+    'composite of five, explicit',
     'composite of four, ambient',
     'composite of four, explicit',
     'cockatiel wrap of four',
@@ -38,7 +47,7 @@ const GROUPS = {
   ],
 };
 
-console.log(`One awaited execution, uncontended: medians of ${ROUNDS} interleaved rounds, Node ${process.version}`);
+console.log(`One awaited execution: medians of ${ROUNDS} interleaved rounds, Node ${process.version}`);
 const names = [FLOOR, ...Object.values(GROUPS).flat()];
 const medians = await measure(new URL('./execute-cases.mjs', import.meta.url), names, ROUNDS);
 const time = (name) => medians.get(name) ?? NaN;

@@ -119,6 +119,11 @@ class ResilienceContext {
     return context.#aborted;
   }
 
+  /** Whether it is not aborted, and nobody above can abort it. @param {ResilienceContext} context */
+  static isAlone(context) {
+    return context.#owner === undefined && context.#callerSignal === undefined && !context.#aborted;
+  }
+
   /** @param {ResilienceContext} context */
   static reasonOf(context) {
     return context.#reason;

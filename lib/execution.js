@@ -16,8 +16,11 @@ const {
   TimeoutRejectedError,
   isTimeoutRejected,
 } = require('./errors.js');
-const { ACTIVE, QUEUED, RETRY_AFTER, channel, hot, report } = require('./native.js');
+const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, exit, hot, report } = require('./native.js');
+const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
+const { plain, rejectSoon } = require('./promises.js');
+const { OutcomeRefusal, makeError } = require('./refusal.js');
 const { NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
 
@@ -28,6 +31,9 @@ const SETTLED = 2;
 /** What an execution's promise settles with. */
 const VALUE = 0;
 const OUTCOME = 1;
+
+/** In place of a ticket: holds a permit that the core has lent. */
+const LENT = 1;
 
 /** What a callback returns that will end its execution by `finish`, and spare the promise. */
 const PENDING = Symbol('pending');
@@ -45,18 +51,11 @@ const PENDING = Symbol('pending');
  */
 const abandoners = new WeakMap();
 
-/**
- * How many callbacks may be started inside one another before the next one starts in a turn of its own: a stack
- * that overflows in the middle of an admission would lose its permit.
- */
-const MAX_DEPTH = 100;
-let depth = 0;
-
 const none = () => {};
 
 /** @type {(value: any) => void} */
 let resolvePromise = none;
-/** @type {(error: unknown) => void} */
+/** @type {(error: any) => void} */
 let rejectPromise = none;
 /** An executor shared by all promises, to save a closure each. @type {(resolve: any, reject: any) => void} */
 const capture = (resolve, reject) => {
@@ -89,8 +88,8 @@ class Execution {
     this.form = form;
     this.state = WAITING;
     this.ticket = 0;
-    /** What the execution told the first gate. */
-    this.parameter = NaN;
+    /** What the execution told the first gate. @type {number | undefined} */
+    this.parameter = undefined;
     /** Lets it go on in the caller's AsyncLocalStorage stores. @type {(() => void) | undefined} */
     this.resume = undefined;
     /** What goes on there, if it is not the callback. @type {(() => void) | undefined} */
@@ -102,11 +101,14 @@ class Execution {
     /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
     this.onSettled = undefined;
     this.listener = listener;
-    this.promise = listener === undefined ? new Promise(capture) : undefined;
-    this.resolve = resolvePromise;
-    this.reject = rejectPromise;
-    // They would keep the promise alive, and with it the result and the caller's stores.
-    resolvePromise = rejectPromise = none;
+    /** Made when the start is over, in which many executions end. @type {Promise<any> | undefined} */
+    this.promise = undefined;
+    /** @type {(value: any) => void} */
+    this.resolve = none;
+    /** @type {(error: any) => void} */
+    this.reject = none;
+    /** How it ended, if that was ahead of its promise. @type {import('./outcome.js').AnyOutcome | undefined} */
+    this.early = undefined;
   }
 
   /** Starts the execution; what comes of it is in the promise, if nobody listens. */
@@ -114,13 +116,43 @@ class Execution {
     const { context, segment } = this;
     if (ResilienceContext.isAborted(context)) {
       this.#settle(false, ResilienceContext.reasonOf(context), false);
+    } else if (segment === undefined) {
+      // With no gate that could end it, and nobody above, nothing needs to find it.
+      if (!this.#endsAlone()) ResilienceContext.attach(context, this);
+      this.#run();
     } else {
       ResilienceContext.attach(context, this);
-      if (segment === undefined) this.#run();
-      else if (segment.parameter === undefined) this.#enter(segment);
+      if (segment.parameter === undefined) this.#enter(segment);
       else this.#computeParameter(segment, segment.parameter);
     }
+    if (this.#isStarting()) this.#promise();
     return /** @type {Promise<any>} */ (this.promise);
+  }
+
+  #promise() {
+    const { early } = this;
+    if (early === undefined) {
+      this.promise = new Promise(capture);
+      this.resolve = resolvePromise;
+      this.reject = rejectPromise;
+      // They would keep the promise alive, and with it the result and the caller's stores.
+      resolvePromise = rejectPromise = none;
+    } else {
+      this.early = undefined;
+      if (this.form === OUTCOME) this.promise = Promise.resolve(early);
+      else this.promise = early.ok ? Promise.resolve(early.result) : rejectSoon(early.error);
+    }
+  }
+
+  /** Whether its promise is still to be made. */
+  #isStarting() {
+    return this.promise === undefined && this.listener === undefined;
+  }
+
+  /** Whether nothing but its callback can end it, once that runs. */
+  #endsAlone() {
+    const { context, listener, segment } = this;
+    return listener === undefined && !segment?.hasDeadline && ResilienceContext.isAlone(context);
   }
 
   /**
@@ -154,16 +186,28 @@ class Execution {
       this.#settle(false, new PipelineDisposedError({ pipelineName }), false);
       return;
     }
+    if (segment.permits > 0) {
+      segment.permits -= 1;
+      this.ticket = LENT;
+      this.#run();
+      return;
+    }
     setClock();
-    const answer = hot.enter(segment.key, this.parameter);
-    if (answer > 0) {
+    const answer = enter(segment.key, this.parameter ?? NaN);
+    if (answer > PLACE) {
       this.ticket = answer;
       executions[answer & PLACE] = this;
       if (segment.hearsTimeouts) this.#keepStores();
       afterCall();
       // Effects of the call may have run user code that aborted this execution.
       if (this.state === WAITING) this.#run();
+    } else if (answer > 0) {
+      segment.permits = answer - 1;
+      this.ticket = LENT;
+      afterCall();
+      if (this.state === WAITING) this.#run();
     } else if (answer < -PLACE) {
+      segment.contended = true;
       this.ticket = -answer;
       executions[this.ticket & PLACE] = this;
       this.#keepStores();
@@ -208,7 +252,7 @@ class Execution {
   }
 
   #run() {
-    if (depth >= MAX_DEPTH) {
+    if (nesting.depth >= nesting.MAX_DEPTH) {
       Promise.resolve().then(() => {
         if (this.state === WAITING) this.#run();
       });
@@ -216,17 +260,14 @@ class Execution {
     }
     this.state = RUNNING;
     const { callback, context } = this;
-    depth += 1;
+    nesting.depth += 1;
     try {
       /** @type {any} */
       const result = this.ambient ? storage.run(context, callback, context) : callback(context);
       if (result === PENDING) return;
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') {
-          Promise.resolve(result).then(
-            (value) => this.#returned(value),
-            (error) => this.#ended(false, error),
-          );
+          this.#follow(plain(result));
           return;
         }
       }
@@ -234,8 +275,32 @@ class Execution {
     } catch (error) {
       this.#ended(false, error);
     } finally {
-      depth -= 1;
+      nesting.depth -= 1;
     }
+  }
+
+  /** @param {Promise<any>} result */
+  #follow(result) {
+    const direct = this.promise === undefined && this.#endsAlone();
+    const ended = result.then(
+      (value) => {
+        this.#returned(value);
+        return direct ? this.#early() : undefined;
+      },
+      (error) => {
+        this.#ended(false, error);
+        return direct ? this.#early() : undefined;
+      },
+    );
+    if (direct) this.promise = ended;
+  }
+
+  /** What its promise is to settle with, which nothing else has settled. */
+  #early() {
+    const early = /** @type {import('./outcome.js').AnyOutcome} */ (this.early);
+    if (this.form === OUTCOME) return early;
+    if (early.ok) return early.result;
+    throw early.error;
   }
 
   /**
@@ -286,11 +351,18 @@ class Execution {
   rejected(index, reason, active, queued, retryAfterMs) {
     const { context } = this;
     const { gates, telemetry } = /** @type {import('./segment.js').Segment} */ (this.segment);
-    const { name, refuse, isLimiter, onRejected } = gates[index];
+    const gate = gates[index];
+    const { name, isLimiter, onRejected } = gate;
     const { pipelineName } = telemetry;
     const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.max(Math.ceil(retryAfterMs), 1);
     const refusal = { reason, active, queued, retryAfter, pipelineName, strategyName: name };
-    const error = /** @type {Function} */ (refuse)(refusal);
+    /** @type {Error | undefined} */
+    let error;
+    if (this.ticket === 0 && this.form === OUTCOME && this.#isStarting()) {
+      this.early = new OutcomeRefusal(gate, refusal);
+    } else {
+      error = makeError(gate, refusal);
+    }
     if (!isLimiter) {
       this.#settle(false, error, true);
       return;
@@ -343,7 +415,7 @@ class Execution {
 
   /** The first byte of a streamed answer has left: that is its latency. */
   mark() {
-    if (this.state === SETTLED || this.ticket === 0) return;
+    if (this.state === SETTLED || this.ticket <= LENT) return;
     setClock();
     report(hot.mark(this.ticket));
     afterCall();
@@ -351,7 +423,7 @@ class Execution {
 
   /** Milliseconds until its first deadline, Infinity for none. */
   remaining() {
-    if (this.state === SETTLED || this.ticket === 0) return Infinity;
+    if (this.state === SETTLED || this.ticket <= LENT) return Infinity;
     setClock();
     const remaining = hot.remaining(this.ticket);
     return report(remaining) ? Infinity : remaining;
@@ -396,25 +468,31 @@ class Execution {
     const { context, state, ticket } = this;
     // First of all: `shouldDrop` is the user's code and may cancel this very execution.
     this.state = SETTLED;
-    if (ticket !== 0) {
+    let called = ticket > LENT;
+    if (ticket === LENT) {
+      called = /** @type {import('./segment.js').Segment} */ (this.segment).giveBack();
+    } else if (called) {
       executions[ticket & PLACE] = undefined;
       const outcomes = learn ? this.#outcomes(ok, value, state === RUNNING) : NO_SAMPLES;
       const untold = hasUntold();
       setClock();
-      const moved = hot.exit(ticket, outcomes);
-      report(moved);
+      const moved = exit(ticket, outcomes);
+      if (report(moved) || moved === 1) {
+        /** @type {import('./segment.js').Segment} */ (this.segment).epoch = undefined;
+      }
       if (moved === 1 || untold) {
         departed.set(ticket, { outcome: outcomeOf(ok, value), context });
       }
     }
     if (this.listener === undefined) {
-      if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
+      if (this.resolve === none) this.early ??= outcomeOf(ok, value);
+      else if (this.form === OUTCOME) this.resolve(outcomeOf(ok, value));
       else if (ok) this.resolve(value);
       else this.reject(value);
     }
     if (gaveUp) ResilienceContext.abort(context, value);
     ResilienceContext.detach(context);
-    if (ticket !== 0) afterCall();
+    if (called) afterCall();
     if (tell !== undefined) tell();
     if (this.onSettled !== undefined) this.onSettled(ok);
     if (this.listener !== undefined) this.#deliver(this.listener, outcomeOf(ok, value));

@@ -7,7 +7,7 @@ const { binding } = require('./addon.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 10;
+const HEADER = 14;
 /** Numbers of one effect. */
 const RECORD = 12;
 /** Effects in the ring. */
@@ -23,6 +23,11 @@ const CLOCK = 5;
 const ACTIVE = 6;
 const QUEUED = 7;
 const RETRY_AFTER = 8;
+const FIRST = 9;
+const SECOND = 10;
+const ANSWER = 11;
+const THIRD = 12;
+const FOURTH = 13;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -99,11 +104,15 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
 const thread = guard(() => new binding.Thread(channel));
 
 /**
- * The native functions; an answer of NaN is a failure, told by `fault()`.
+ * The native functions; an answer of NaN is a failure, told by `fault()`. Those that every execution calls have
+ * their arguments and their answer in the channel, see `enter` and `exit` below: half the price.
  *
  * @type {{
- *   enter(segment: number, parameter: number): number,
- *   exit(ticket: number, outcomes: number): number,
+ *   enter(): void,
+ *   exit(): void,
+ *   giveBack(): void,
+ *   leave(): void,
+ *   closedEpoch(segment: number): number,
  *   mark(ticket: number): number,
  *   tick(): number,
  *   expire(timer: number): number,
@@ -134,6 +143,57 @@ const thread = guard(() => new binding.Thread(channel));
 const hot = /** @type {any} */ (guard(() => thread.hot()));
 
 /**
+ * @param {number} segment
+ * @param {number} parameter NaN for none.
+ * @returns {number} A ticket to run, minus a ticket to wait, minus the reason of a refusal (a small integer), or
+ *   the number of permits lent, one of which is for this execution (a small integer as well).
+ */
+function enter(segment, parameter) {
+  channel[FIRST] = segment;
+  channel[SECOND] = parameter;
+  hot.enter();
+  return channel[ANSWER];
+}
+
+/**
+ * @param {number} ticket
+ * @param {number} outcomes Two bits a gate.
+ * @returns {number} 1 if it moved a circuit, else 0.
+ */
+function exit(ticket, outcomes) {
+  channel[FIRST] = ticket;
+  channel[SECOND] = outcomes;
+  hot.exit();
+  return channel[ANSWER];
+}
+
+/**
+ * @param {number} segment
+ * @returns {number} 1 if somebody still waits, else 0.
+ */
+function giveBack(segment) {
+  channel[FIRST] = segment;
+  hot.giveBack();
+  return channel[ANSWER];
+}
+
+/**
+ * @param {number} segment
+ * @param {number} epoch
+ * @param {number} outcome
+ * @param {number} name In place of a ticket.
+ * @returns {number} 1 if it moved the circuit, else 0.
+ */
+function leave(segment, epoch, outcome, name) {
+  channel[FIRST] = segment;
+  channel[SECOND] = epoch;
+  channel[THIRD] = outcome;
+  channel[FOURTH] = name;
+  hot.leave();
+  return channel[ANSWER];
+}
+
+/**
  * Reports a failure of a native function whose answer decides nothing: the outcome that is being delivered
  * matters more.
  *
@@ -158,6 +218,7 @@ function check(answer) {
 
 module.exports = {
   ACTIVE,
+  ANSWER,
   AdaptiveLimitProvider,
   BACKLOG,
   CLOCK,
@@ -175,8 +236,12 @@ module.exports = {
   binding,
   channel,
   check,
+  enter,
+  exit,
+  giveBack,
   guard,
   hot,
+  leave,
   report,
   thread,
 };

@@ -17,21 +17,28 @@ class OutcomeSuccess {
   }
 }
 
-class OutcomeFailure {
-  /** @param {unknown} error */
-  constructor(error) {
+/** What all failures are, however they come by their error. */
+class Failure {
+  constructor() {
     this.ok = /** @type {const} */ (false);
-    this.error = error;
   }
 
   /** @param {Cases} cases */
   match(cases) {
-    const { error } = this;
+    const { error } = /** @type {{ error: unknown }} */ (/** @type {unknown} */ (this));
     if (isExecutionRejected(error)) {
       const { code } = /** @type {{ code: string }} */ (error);
       if (Object.hasOwn(cases, code) && typeof cases[code] === 'function') return cases[code](error);
     }
     return cases.error(error);
+  }
+}
+
+class OutcomeFailure extends Failure {
+  /** @param {unknown} error */
+  constructor(error) {
+    super();
+    this.error = error;
   }
 }
 
@@ -44,4 +51,4 @@ const Outcome = Object.freeze({
   failure: (error) => new OutcomeFailure(error),
 });
 
-module.exports = { Outcome, OutcomeFailure, OutcomeSuccess };
+module.exports = { Failure, Outcome, OutcomeFailure, OutcomeSuccess };

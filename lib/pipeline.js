@@ -1,12 +1,14 @@
 'use strict';
 
 const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
+const { ClosedCircuit } = require('./closed-circuit.js');
 const { ResilienceContext, createContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const { PipelineDisposedError } = require('./errors.js');
 const { Execution, OUTCOME, VALUE } = require('./execution.js');
+const { Lender } = require('./lent.js');
 const { typeError } = require('./options.js');
-const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
+const { Failure, OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { Segment } = require('./segment.js');
 const { now } = require('./timer.js');
 
@@ -22,6 +24,11 @@ const { now } = require('./timer.js');
  * @property {boolean} [repeats] Whether it may run its inside more than once.
  * @property {(next: (context: ResilienceContext) => Promise<AnyOutcome>, context: ResilienceContext)
  *   => Promise<AnyOutcome>} execute
+ * @property {() => boolean} [passesSuccess] Whether a success of its inside is its own and nobody hears of it.
+ *   Then, in place of `execute`, `begin` may be called, its inside started and, if that failed, `goOn`.
+ * @property {() => void} [begin]
+ * @property {(next: (context: ResilienceContext) => Promise<AnyOutcome>, context: ResilienceContext,
+ *   first: AnyOutcome | undefined) => Promise<AnyOutcome>} [goOn]
  */
 
 /** @typedef {Segment | Combinator} Stage */
@@ -52,7 +59,10 @@ let repeats;
 
 class ResiliencePipeline {
   static {
-    prepare = (pipeline, callback, options, stream) => pipeline.#prepare(callback, options, OUTCOME, stream);
+    prepare = (pipeline, callback, options, stream) => {
+      const context = pipeline.#begin(callback, options);
+      return pipeline.#makeExecution(context, callback, options, OUTCOME, stream);
+    };
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
@@ -62,6 +72,10 @@ class ResiliencePipeline {
   /** @type {Segment | undefined} */
   #onlySegment;
   #simple;
+  /** Runs executions that need no more. @type {Lender | ClosedCircuit | undefined} */
+  #shortcut;
+  /** The outermost stage, if it is a combinator. @type {Combinator | undefined} */
+  #outer;
   #views;
   #ambient;
   #telemetry;
@@ -78,9 +92,11 @@ class ResiliencePipeline {
     this.#stages = stages;
     const [first] = stages;
     this.#onlySegment = first instanceof Segment ? first : undefined;
+    this.#outer = first instanceof Segment ? undefined : first;
     this.#simple = stages.length === 0 || (stages.length === 1 && this.#onlySegment !== undefined);
     this.#views = views;
     this.#ambient = ambient;
+    this.#shortcut = this.#simple && first instanceof Segment ? shortcutOf(first, ambient) : undefined;
     this.#telemetry = telemetry;
     this.#delays = delays;
   }
@@ -132,7 +148,14 @@ class ResiliencePipeline {
    */
   #start(callback, options, form) {
     try {
-      return this.#prepare(callback, options, form).start();
+      const context = this.#begin(callback, options);
+      if (this.#shortcut?.isOpen && this.#isPlain(context, options)) {
+        return this.#shortcut.run(context, callback, form);
+      }
+      if (this.#outer?.passesSuccess?.() && this.#isPlain(context, options)) {
+        return this.#pass(this.#outer, context, callback, form);
+      }
+      return this.#makeExecution(context, callback, options, form).start();
     } catch (error) {
       return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : Promise.reject(error);
     }
@@ -141,23 +164,65 @@ class ResiliencePipeline {
   /**
    * @param {Callback} callback
    * @param {import('../index.js').ExecuteOptions | undefined} options
-   * @param {0 | 1} form
-   * @param {Stream & import('./execution.js').Listener} [stream]
    */
-  #prepare(callback, options, form, stream) {
+  #begin(callback, options) {
     if (typeof callback !== 'function') {
       throw typeError('the callback of an execution', 'a function', callback);
     }
     if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
-    const ambient = this.#ambient;
+    return createContext(options, this.#ambient);
+  }
+
+  /**
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @param {import('../index.js').ExecuteOptions | undefined} options
+   * @param {0 | 1} form
+   * @param {Stream & import('./execution.js').Listener} [stream]
+   */
+  #makeExecution(context, callback, options, form, stream) {
     const started = options?.repeatable === false && !this.#simple ? startOnce(callback) : callback;
-    const context = createContext(options, ambient);
     const execution = this.#simple
-      ? new Execution(this.#onlySegment, context, started, ambient, false, form, stream)
+      ? new Execution(this.#onlySegment, context, started, this.#ambient, false, form, stream)
       : new Execution(undefined, context, () => this.#run(0, context, started, stream), false, true, form, stream);
     execution.stream = stream;
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
     return execution;
+  }
+
+  /**
+   * Whether nothing but the stages can end an execution, and nobody hears of it.
+   *
+   * @param {ResilienceContext} context
+   * @param {import('../index.js').ExecuteOptions | undefined} options
+   */
+  #isPlain(context, options) {
+    return (
+      ResilienceContext.isAlone(context) &&
+      options?.repeatable === undefined &&
+      !this.#telemetry.hearsExecutions()
+    );
+  }
+
+  /**
+   * Runs an execution through an outermost combinator that is only needed after a failure.
+   *
+   * @param {Combinator} combinator
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @param {0 | 1} form
+   */
+  #pass(combinator, context, callback, form) {
+    /** @type {Function} */ (combinator.begin)();
+    const ambient = this.#ambient;
+    const first = ambient
+      ? storage.run(context, () => this.#run(1, context, callback, undefined))
+      : this.#run(1, context, callback, undefined);
+    return first.then((outcome) => {
+      if (outcome.ok) return form === OUTCOME ? outcome : outcome.result;
+      const last = this.#combine(combinator, 0, context, callback, undefined, outcome);
+      return form === OUTCOME ? last : last.then(valueOf);
+    });
   }
 
   /** @param {Execution} execution */
@@ -202,21 +267,25 @@ class ResiliencePipeline {
    * @param {ResilienceContext} context
    * @param {Callback} callback
    * @param {Stream | undefined} stream
+   * @param {AnyOutcome} [first] How its inside ended, if that was run already.
    * @returns {Promise<AnyOutcome>}
    */
-  async #combine(combinator, index, context, callback, stream) {
+  async #combine(combinator, index, context, callback, stream, first) {
     const next = (/** @type {ResilienceContext} */ own) => {
       // Without one, nothing could cancel what it starts.
       if (!(own instanceof ResilienceContext)) throw typeError('the argument of next', 'a context', own);
       return this.#run(index + 1, own, callback, stream);
     };
     withAttempts(next, attemptsOf(callback));
+    const combine = () =>
+      first === undefined || combinator.goOn === undefined
+        ? combinator.execute(next, context)
+        : combinator.goOn(next, context, first);
     try {
       /** @type {any} */
-      const outcome = this.#ambient
-        ? await storage.run(context, () => combinator.execute(next, context))
-        : await combinator.execute(next, context);
-      if (outcome instanceof OutcomeSuccess || outcome instanceof OutcomeFailure) return outcome;
+      const outcome = await (this.#ambient ? storage.run(context, combine) : combine());
+      if (outcome instanceof OutcomeSuccess) return outcome;
+      if (outcome instanceof Failure) return /** @type {any} */ (outcome);
       // A look-alike, whose getters may throw: here, and nowhere further out.
       if (outcome?.ok === true) return new OutcomeSuccess(outcome.result);
       if (outcome?.ok === false) return new OutcomeFailure(outcome.error);
@@ -225,6 +294,21 @@ class ResiliencePipeline {
       return new OutcomeFailure(error);
     }
   }
+}
+
+/**
+ * @param {Segment} segment The only one.
+ * @param {boolean} ambient
+ */
+function shortcutOf(segment, ambient) {
+  if (segment.lends) return new Lender(segment, ambient);
+  return segment.isCircuitAlone ? new ClosedCircuit(segment, ambient) : undefined;
+}
+
+/** @param {AnyOutcome} outcome */
+function valueOf(outcome) {
+  if (outcome.ok) return outcome.result;
+  throw outcome.error;
 }
 
 module.exports = {

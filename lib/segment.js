@@ -3,8 +3,9 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
-const { MAX_GATES, binding, guard, hot, report, thread } = require('./native.js');
+const { MAX_GATES, binding, giveBack, guard, hot, report, thread } = require('./native.js');
 const { immediate, typeError } = require('./options.js');
+const { setClock } = require('./timer.js');
 
 /**
  * A gate as its strategy makes it for one pipeline.
@@ -18,6 +19,7 @@ const { immediate, typeError } = require('./options.js');
  * @property {Judge} [judge] What the gate learns from outcomes.
  * @property {boolean} [measures] Whether it learns from latency.
  * @property {(refusal: Refusal) => Error} [refuse] Makes the error of an execution that it turned away.
+ * @property {boolean} [lends] Whether the core lends its permits when it is alone in its segment.
  * @property {boolean} [isLimiter] Whether its refusals are told as those of a limiter.
  * @property {((args: any) => unknown) | undefined} [onRejected]
  * @property {((args: any) => unknown) | undefined} [onTimeout]
@@ -85,6 +87,20 @@ const collected = new FinalizationRegistry((key) => {
 
 class Segment {
   disposed = false;
+  /**
+   * Permits of a fixed limiter that is alone in its segment, lent by the core: while nobody waits they are
+   * taken and given back here, without a crossing.
+   */
+  permits = 0;
+  /**
+   * The epoch of a circuit breaker that is alone in its segment and closed; below zero if it is not closed, and
+   * undefined until the core is asked.
+   *
+   * @type {number | undefined}
+   */
+  epoch = undefined;
+  /** Whether somebody may wait for a permit: then none is given back here. */
+  contended = false;
 
   /**
    * @param {Gate[]} gates
@@ -99,6 +115,10 @@ class Segment {
     this.gates = gates;
     this.telemetry = telemetry;
     this.parameter = gates[0].parameter;
+    /** Whether the core lends its permits. */
+    this.lends = gates.length === 1 && gates[0].lends === true && this.parameter === undefined;
+    this.isCircuitAlone = gates.length === 1 && gates[0].circuit !== undefined && !gates[0].measures;
+    this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
     this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
@@ -155,6 +175,22 @@ class Segment {
       this.telemetry.reportError(name, 'operation', error, context);
       return outcomes;
     }
+  }
+
+  /**
+   * Takes a lent permit back.
+   *
+   * @returns {boolean} Whether that was a call into the core.
+   */
+  giveBack() {
+    if (!this.contended) {
+      this.permits += 1;
+      return false;
+    }
+    setClock();
+    const waits = giveBack(this.key);
+    if (!report(waits)) this.contended = waits === 1;
+    return true;
   }
 
   dispose() {

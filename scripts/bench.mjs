@@ -20,10 +20,12 @@ if (peersAreMissing()) {
   const code = await run('npm ci --no-audit --no-fund', [], { shell: true, cwd: benches });
   if (code !== 0) fail('npm ci failed in benches/ (its message is above). It needs the network once.');
 }
-for (const bench of ['execute', 'rate-limiter', 'http']) {
+for (const bench of ['execute', 'in-flight', 'threads', 'rate-limiter', 'http']) {
   const code = await run(process.execPath, [`benches/${bench}.mjs`, ...(quick ? ['--quick'] : [])]);
   if (code !== 0) process.exitCode = code;
 }
+
+await run('cargo', ['bench', '--quiet', '--bench', 'core']);
 
 /** Also where peers were added since the last install. */
 function peersAreMissing() {

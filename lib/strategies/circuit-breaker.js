@@ -15,7 +15,7 @@ const {
   readOptions,
   typeError,
 } = require('../options.js');
-const { UNHANDLED } = require('../segment.js');
+const { Segment, UNHANDLED } = require('../segment.js');
 const { Strategy } = require('../strategy.js');
 const { setClock } = require('../timer.js');
 
@@ -247,8 +247,9 @@ class LiveCircuit {
    * @param {number} second
    */
   #tell(what, first, second) {
-    const { segment, gate } = /** @type {import('../segment.js').GatePlace} */ (this.place);
+    const { segment, gate, owner } = /** @type {import('../segment.js').GatePlace} */ (this.place);
     setClock();
+    owner.epoch = undefined;
     check(hot[what](segment, gate, first, second));
     afterCall();
   }
@@ -279,6 +280,8 @@ function handleOf(segment, gate, telemetry, settings) {
  */
 function moveByHand(how, segment, gate, telemetry, { name, onOpened, onClosed }) {
   setClock();
+  const owner = Segment.find(segment);
+  if (owner !== undefined) owner.epoch = undefined;
   const moved = check(hot[how](segment, gate));
   afterCall();
   if (moved === 0) return;

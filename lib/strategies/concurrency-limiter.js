@@ -50,6 +50,7 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
         name,
         refuse: refuseForFull,
         isLimiter: true,
+        lends: true,
         onRejected,
         parameter,
         addTo: (builder) => builder.addConcurrencyLimiter(permitLimit, queueLimit, queueTimeoutMs, overflow),
@@ -70,7 +71,7 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
 }
 
 /** @param {import('../segment.js').Refusal} refusal */
-const refuseForFull = ({ reason, ...options }) => new BulkheadRejectedError(/** @type {any} */ (reason), options);
+const refuseForFull = (refusal) => new BulkheadRejectedError(/** @type {any} */ (refusal.reason), refusal);
 
 /**
  * The options that both concurrency limiters have for their queue.
@@ -104,7 +105,9 @@ function liveCounts() {
   /** @param {'limit' | 'inflight' | 'queued'} what */
   const read = (what) => {
     if (reader === undefined) return 0;
-    return check(hot[what](reader.segment, reader.gate));
+    const { segment, gate, owner } = reader;
+    const count = check(hot[what](segment, gate));
+    return what === 'inflight' ? count - owner.permits : count;
   };
   return {
     /** @param {import('../segment.js').GatePlace} place */

@@ -38,11 +38,10 @@ function fallbackStrategy(options) {
   callback('onFallback', onFallback);
   const strategyName = readName('name', name, 'Fallback');
   return new Strategy({
-    combinator: ({ telemetry }) => ({
-      name: strategyName,
-      view: { name: strategyName },
-      async execute(next, context) {
-        const outcome = await next(context);
+    combinator: ({ telemetry }) => {
+      /** @type {NonNullable<import('../pipeline.js').Combinator['goOn']>} */
+      const goOn = async (next, context, first) => {
+        const outcome = first ?? (await next(context));
         const args = { outcome, context };
         if (shouldHandle === undefined) {
           // An abort is the caller's will and no failure of what is inside.
@@ -61,8 +60,16 @@ function fallbackStrategy(options) {
         } catch (error) {
           return new OutcomeFailure(error);
         }
-      },
-    }),
+      };
+      return {
+        name: strategyName,
+        view: { name: strategyName },
+        passesSuccess: () => shouldHandle === undefined,
+        begin: () => {},
+        execute: (next, context) => goOn(next, context, undefined),
+        goOn,
+      };
+    },
   });
 }
 

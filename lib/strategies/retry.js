@@ -100,21 +100,49 @@ class Retry {
   }
 
   /**
+   * Whether a first attempt that succeeds is the result and no one hears of it.
+   */
+  passesSuccess() {
+    const { onRetry, shouldHandle } = this.#settings;
+    return shouldHandle === undefined && onRetry === undefined && !this.#isHeard();
+  }
+
+  /** Before the first attempt of an execution. */
+  begin() {
+    const { budget } = this.#settings;
+    if (budget !== undefined) countFirst(budget);
+  }
+
+  #isHeard() {
+    const telemetry = this.#telemetry;
+    return telemetry.hears('ExecutionAttempt') || telemetry.hears('OnRetry');
+  }
+
+  /**
    * @param {(context: ResilienceContext) => Promise<AnyOutcome>} next
    * @param {ResilienceContext} context
    */
-  async execute(next, context) {
+  execute(next, context) {
+    this.begin();
+    return this.goOn(next, context, undefined);
+  }
+
+  /**
+   * @param {(context: ResilienceContext) => Promise<AnyOutcome>} next
+   * @param {ResilienceContext} context
+   * @param {AnyOutcome | undefined} first How the first attempt ended, if it was made already.
+   */
+  async goOn(next, context, first) {
     const { budget, maxRetryAttempts, name, onRetry, rule } = this.#settings;
     const telemetry = this.#telemetry;
-    if (budget !== undefined) countFirst(budget);
     const attempts = attemptsOf(next);
     /** @type {Backoff | undefined} */
     let backoff;
     for (let attemptNumber = 0; ; attemptNumber += 1) {
-      const timed =
-        onRetry !== undefined || telemetry.hears('ExecutionAttempt') || telemetry.hears('OnRetry');
+      const made = attemptNumber === 0 ? first : undefined;
+      const timed = made === undefined && (onRetry !== undefined || this.#isHeard());
       const started = timed ? now() : 0;
-      const outcome = await next(context);
+      const outcome = made ?? (await next(context));
       // The caller has its answer: what comes after is nobody's.
       if (ResilienceContext.isAborted(context)) return outcome;
       const duration = timed ? now() - started : 0;

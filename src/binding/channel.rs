@@ -31,7 +31,16 @@ const ACTIVE: usize = 6;
 const QUEUED: usize = 7;
 /// By Rust: milliseconds until that gate may let one in again, or NaN.
 const RETRY_AFTER: usize = 8;
-const HEADER: usize = 10;
+/// By JavaScript: the first argument of `enter`, `exit`, `giveBack` and `leave`.
+const FIRST: usize = 9;
+/// By JavaScript: their second.
+const SECOND: usize = 10;
+/// By Rust: their answer.
+const ANSWER: usize = 11;
+/// By JavaScript: the third and the fourth argument of `leave`.
+const THIRD: usize = 12;
+const FOURTH: usize = 13;
+const HEADER: usize = 14;
 const RECORD: usize = 12;
 const RECORDS: usize = 128;
 
@@ -51,6 +60,28 @@ impl Channel {
     pub fn clock_override(&mut self) -> Option<Nanos> {
         let ms = self.slots()[CLOCK_OVERRIDE];
         (!ms.is_nan()).then(|| Nanos::from_ms(ms))
+    }
+
+    /// The arguments of `enter` or `exit`.
+    pub fn arguments(&mut self) -> (f64, f64) {
+        let slots = self.slots();
+        (slots[FIRST], slots[SECOND])
+    }
+
+    /// The further arguments of `leave`.
+    pub fn more_arguments(&mut self) -> (f64, f64, f64) {
+        let slots = self.slots();
+        (slots[SECOND], slots[THIRD], slots[FOURTH])
+    }
+
+    /// Takes the first argument out, so that a second try of the same call finds none.
+    pub fn take_first(&mut self) -> f64 {
+        std::mem::replace(&mut self.slots()[FIRST], f64::NAN)
+    }
+
+    /// Leaves the answer of `enter` or `exit`.
+    pub fn answer(&mut self, answer: f64) {
+        self.slots()[ANSWER] = answer;
     }
 
     /// Leaves the counts of a refusal.

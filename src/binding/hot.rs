@@ -1,4 +1,7 @@
 //! The closures that executions call. Only doubles cross; an answer of NaN is a failure, told by `fault`.
+//!
+//! `enter`, `exit`, `giveBack` and `leave`, which executions call most, take their arguments from the channel and leave their answer
+//! there: reading arguments and making a number is half of what a call costs.
 
 use napi::bindgen_prelude::{FunctionCallContext, Object};
 use napi::{Env, Result};
@@ -19,7 +22,10 @@ use crate::core::slab::Key;
 /// Makes the closures of one thread.
 pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     let mut hot = Object::new(env)?;
-    add(env, &mut hot, handle, "enter", enter)?;
+    add_lean(env, &mut hot, handle, "enter", |handle| handle.call(|state| run("enter", state, enter)))?;
+    add_lean(env, &mut hot, handle, "exit", |handle| finally(handle, "exit", exit))?;
+    add_lean(env, &mut hot, handle, "giveBack", |handle| finally(handle, "giveBack", give_back))?;
+    add_lean(env, &mut hot, handle, "leave", |handle| finally(handle, "leave", leave))?;
     add(env, &mut hot, handle, "mark", mark)?;
     add(env, &mut hot, handle, "tick", tick)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
@@ -27,7 +33,6 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add(env, &mut hot, handle, "sleep", sleep)?;
     add(env, &mut hot, handle, "remaining", remaining)?;
     gates::add_all(env, &mut hot, handle)?;
-    add_final(env, &mut hot, handle, "exit", exit)?;
     add_final(env, &mut hot, handle, "expire", expire)?;
     add_final(env, &mut hot, handle, "wake", wake)?;
     add_final(env, &mut hot, handle, "dispose", dispose)?;
@@ -62,35 +67,57 @@ enum Fault {
     Argument(#[from] napi::Error),
 }
 
+/// Adds a closure that takes its arguments from the channel and leaves its answer there.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
+fn add_lean(
+    env: &Env,
+    hot: &mut Object,
+    handle: &Handle,
+    name: &'static str,
+    work: fn(&Handle) -> f64,
+) -> Result<()> {
+    let handle = handle.clone();
+    let closure = env.create_function_from_closure::<(), (), _>(name, move |_| {
+        handle.answer(work(&handle));
+        Ok(())
+    })?;
+    hot.set(name, closure)
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
 fn add(env: &Env, hot: &mut Object, handle: &Handle, name: &'static str, work: Work) -> Result<()> {
     let handle = handle.clone();
     let closure = env.create_function_from_closure::<(), f64, _>(name, move |context| {
-        Ok(handle.call(|state| run(name, work, state, &context)))
+        Ok(handle.call(|state| run(name, state, |state| work(state, &context))))
     })?;
     hot.set(name, closure)
 }
 
-/// Adds a closure that JavaScript calls once for each thing it ends. After a panic it is called again here, or
-/// what it was to end would last: a second end does nothing, or fails on a stale key.
+/// Adds a closure that JavaScript calls once for each thing it ends.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "napi hands an environment out by reference")]
 fn add_final(env: &Env, hot: &mut Object, handle: &Handle, name: &'static str, work: Work) -> Result<()> {
     let handle = handle.clone();
     let closure = env.create_function_from_closure::<(), f64, _>(name, move |context| {
-        let answer = handle.call(|state| run(name, work, state, &context));
-        if answer.is_nan() {
-            let fault = handle.fault();
-            handle.call(|state| work(state, &context));
-            handle.set_fault(fault);
-        }
-        Ok(answer)
+        Ok(finally(&handle, name, |state| work(state, &context)))
     })?;
     hot.set(name, closure)
 }
 
-fn run(name: &str, work: Work, state: &mut State, context: &FunctionCallContext) -> Answer {
+/// Ends something. After a panic it is tried again, or what it was to end would last: a second end does nothing,
+/// or fails on a stale key.
+fn finally(handle: &Handle, name: &str, work: impl Fn(&mut State) -> Answer) -> f64 {
+    let answer = handle.call(|state| run(name, state, &work));
+    if answer.is_nan() {
+        let fault = handle.fault();
+        handle.call(|state| work(state));
+        handle.set_fault(fault);
+    }
+    answer
+}
+
+fn run(name: &str, state: &mut State, work: impl FnOnce(&mut State) -> Answer) -> Answer {
     reach(name, Moment::Before);
-    let answer = work(state, context);
+    let answer = work(state);
     reach(name, Moment::After);
     answer
 }
@@ -108,11 +135,19 @@ fn index(context: &FunctionCallContext, position: usize) -> Result<usize> {
     number(context, position).map(|number| number as usize)
 }
 
-/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, or minus the reason of a refusal (a
-/// small integer). A parameter of NaN is none.
-fn enter(state: &mut State, context: &FunctionCallContext) -> Answer {
-    let parameter = number(context, 1)?;
-    Ok(match state.engine.enter(key(context, 0)?, (!parameter.is_nan()).then_some(parameter))? {
+/// The most permits that are lent at once: their number must not look like a ticket.
+const MOST_LENT: u32 = (1 << 26) - 1;
+
+/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, minus the reason of a refusal (a small
+/// integer), or the number of permits lent, one of which is for this execution. A parameter of NaN is none.
+fn enter(state: &mut State) -> Answer {
+    let (segment, parameter) = state.channel.arguments();
+    let segment = Key::from_f64(segment);
+    let lent = state.engine.lend(segment, MOST_LENT);
+    if lent > 0 {
+        return Ok(f64::from(lent));
+    }
+    Ok(match state.engine.enter(segment, (!parameter.is_nan()).then_some(parameter))? {
         Entry::Running(ticket) => ticket.to_f64(),
         Entry::Waiting(ticket) => -ticket.to_f64(),
         Entry::Refused(refusal) => {
@@ -124,8 +159,26 @@ fn enter(state: &mut State, context: &FunctionCallContext) -> Answer {
 
 /// `exit(ticket, outcomes)`: two bits a gate, see [`Outcomes`]; 1 if it moved a circuit, else 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
-fn exit(state: &mut State, context: &FunctionCallContext) -> Answer {
-    let moved = state.engine.exit(key(context, 0)?, Outcomes(number(context, 1)? as u32))?;
+fn exit(state: &mut State) -> Answer {
+    let (ticket, outcomes) = state.channel.arguments();
+    let moved = state.engine.exit(Key::from_f64(ticket), Outcomes(outcomes as u32))?;
+    Ok(f64::from(u8::from(moved)))
+}
+
+/// `giveBack(segment)`: takes a lent permit back; 1 if somebody still waits, else 0.
+fn give_back(state: &mut State) -> Answer {
+    let waits = state.engine.give_back(Key::from_f64(state.channel.take_first()))?;
+    Ok(f64::from(u8::from(waits)))
+}
+
+/// `leave(segment, epoch, outcome, name)`: an execution that passed a closed circuit without a ticket has ended; 1 if
+/// that moved the circuit, else 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is wanted")]
+fn leave(state: &mut State) -> Answer {
+    let segment = Key::from_f64(state.channel.take_first());
+    let (epoch, outcome, name) = state.channel.more_arguments();
+    let outcome = Outcomes(outcome as u32).of(0);
+    let moved = state.engine.leave(segment, epoch as u64, outcome, Key::from_f64(name))?;
     Ok(f64::from(u8::from(moved)))
 }
 

@@ -83,6 +83,14 @@ impl Handle {
         answer.and_then(|answer| answer).map_err(|message| self.set_fault(message)).ok()
     }
 
+    /// Leaves an answer in the channel.
+    pub fn answer(&self, answer: f64) {
+        // No call lasts into another one.
+        if let Ok(mut state) = self.state.try_borrow_mut() {
+            state.channel.answer(answer);
+        }
+    }
+
     /// The message of the last failure.
     pub fn fault(&self) -> String {
         self.fault.borrow().clone()

@@ -46,6 +46,8 @@ pub struct Engine {
     sleeps: Slab<Option<Timer>>,
     /// The sleep that the present call began.
     new_sleep: Option<Key>,
+    /// The permits that the present call lent.
+    new_loan: Option<(Key, u32)>,
     ledger: Ledger,
 }
 
@@ -55,6 +57,7 @@ impl Engine {
     pub const fn at(&mut self, now: Nanos, driver: Driver) {
         self.ledger.newcomer = None;
         self.new_sleep = None;
+        self.new_loan = None;
         self.ledger.now = now;
         self.ledger.timers.driver = driver;
     }
@@ -92,9 +95,54 @@ impl Engine {
         Ok(gates.enter(segment, parameter, &mut self.ledger))
     }
 
-    /// Ends the execution that the present call let in, or the sleep that it began: after a panic its key reaches
-    /// nobody.
+    /// Lends all free permits of a segment that is a fixed concurrency limiter alone, up to `most`, and gives their
+    /// number; zero for any other segment. The caller lets executions in with them at its own will, one a permit,
+    /// as long as nobody waits. From then on each permit that is free goes back by [`Engine::give_back`].
+    pub fn lend(&mut self, segment: Key, most: u32) -> u32 {
+        let lent = self.segments.get_mut(segment).map_or(0, |gates| gates.lend(most));
+        self.new_loan = (lent > 0).then_some((segment, lent));
+        lent
+    }
+
+    /// Takes a lent permit back, and lets a waiter in with it. True if somebody still waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`].
+    pub fn give_back(&mut self, segment: Key) -> Result<bool, Error> {
+        let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
+        Ok(gates.give_back(1, &mut self.ledger))
+    }
+
+    /// The epoch of a circuit breaker that is alone in its segment, closed, and watches for no slow calls: as long as
+    /// it lasts, executions may run without [`Engine::enter`] and end by [`Engine::leave`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`].
+    pub fn closed_epoch(&self, segment: Key) -> Result<Option<u64>, Error> {
+        Ok(self.segments.get(segment).ok_or(Error::UnknownSegment)?.closed_epoch())
+    }
+
+    /// Ends an execution that ran in an epoch of a closed circuit without a ticket; `name` is its key in effects.
+    /// True if that moved the circuit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownSegment`].
+    pub fn leave(&mut self, segment: Key, epoch: u64, outcome: Outcome, name: Key) -> Result<bool, Error> {
+        let gates = self.segments.get_mut(segment).ok_or(Error::UnknownSegment)?;
+        Ok(gates.leave((segment, name), epoch, outcome, &mut self.ledger))
+    }
+
+    /// Ends the execution that the present call let in, or the sleep that it began, and takes the permits back that
+    /// it lent: after a panic its answer reaches nobody.
     pub fn undo_entry(&mut self) {
+        if let Some((segment, lent)) = self.new_loan.take()
+            && let Some(gates) = self.segments.get_mut(segment)
+        {
+            gates.give_back(lent, &mut self.ledger);
+        }
         if let Some(sleep) = self.new_sleep.take() {
             self.wake(sleep);
         }

@@ -22,6 +22,7 @@ use super::ticket::{Hold, Place, Ticket, Wait};
 use super::timers::{Alarm, Timer, Timers};
 
 mod limit;
+mod loan;
 mod waiters;
 
 /// What all segments of a thread share.
@@ -48,6 +49,15 @@ impl Ledger {
         if let Some(timer) = timer {
             self.timers.disarm(timer, &mut self.effects);
         }
+    }
+
+    /// Tells how an execution moved the circuit at a gate of a segment, if it did.
+    fn tell_change(&mut self, (segment, gate, ticket): (Key, usize, Key), change: Option<Change>) -> bool {
+        self.effects.extend(change.map(|change| match change {
+            Change::Opened(opening) => Effect::CircuitOpened { segment, gate, ticket, opening },
+            Change::Closed => Effect::CircuitClosed { segment, gate, ticket },
+        }));
+        change.is_some()
     }
 
     /// Disarms all that could still end an execution, which is in no queue any more.
@@ -242,12 +252,7 @@ impl Segment {
                     let Gate::CircuitBreaker(breaker) = &mut self.gates[index] else { continue };
                     let answered = ticket.first_byte.unwrap_or(ledger.now);
                     let change = breaker.leave(epoch, (since, answered, ledger.now), outcomes.of(index));
-                    let (segment, gate) = (ticket.segment, index);
-                    ledger.effects.extend(change.map(|change| match change {
-                        Change::Opened(opening) => Effect::CircuitOpened { segment, gate, ticket: key, opening },
-                        Change::Closed => Effect::CircuitClosed { segment, gate, ticket: key },
-                    }));
-                    moved |= change.is_some();
+                    moved |= ledger.tell_change((ticket.segment, index, key), change);
                 }
                 Hold::Deadline { timer, .. } => ledger.disarm(timer),
                 Hold::Nothing => {}

@@ -170,6 +170,15 @@ impl CircuitBreaker {
         }
     }
 
+    /// The present epoch, if all may pass and their latency does not matter.
+    #[must_use]
+    pub const fn closed_epoch(&self) -> Option<u64> {
+        match self.state {
+            State::Closed if self.settings.slow_call_ms == f64::INFINITY => Some(self.epoch),
+            _ => None,
+        }
+    }
+
     /// Asks to let an execution in.
     pub fn enter(&mut self, now: Nanos) -> Passage {
         let mut half_opened = false;

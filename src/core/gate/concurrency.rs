@@ -46,7 +46,7 @@ impl Concurrency {
         self.limit
     }
 
-    /// Executions that hold a permit. More than the limit for a while after the limit has fallen.
+    /// Executions that hold a permit, and permits that are lent. More than the limit for a while after the limit has fallen.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
@@ -77,6 +77,13 @@ impl Concurrency {
             }
         }
         Admission::Queued { rank: self.queue.push(priority, ticket), dropped }
+    }
+
+    /// Gives up to `most` of the free permits away, for which nobody waits, and tells how many.
+    pub fn lend(&mut self, most: u32) -> u32 {
+        let lent = if self.queue.is_empty() { self.limit.saturating_sub(self.in_flight).min(most) } else { 0 };
+        self.in_flight += lent;
+        lent
     }
 
     /// Gives a permit back.

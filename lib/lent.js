@@ -1,0 +1,86 @@
+'use strict';
+
+// Executions that hold a lent permit and that nothing but their callback can end: no deadline, nobody above who
+// could abort them. All that is left to do at their end is to give the permit back, by the same functions for all.
+
+const { storage } = require('./context.js');
+const { afterCall } = require('./dispatch.js');
+const nesting = require('./nesting.js');
+const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
+const { plain, rejectSoon } = require('./promises.js');
+
+/** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
+
+class Lender {
+  #segment;
+  #ambient;
+  #forms;
+
+  /**
+   * @param {import('./segment.js').Segment} segment
+   * @param {boolean} ambient
+   */
+  constructor(segment, ambient) {
+    this.#segment = segment;
+    this.#ambient = ambient;
+    const succeeded = (/** @type {unknown} */ value) => {
+      this.#giveBack();
+      return value;
+    };
+    const failed = (/** @type {unknown} */ error) => {
+      this.#giveBack();
+      throw error;
+    };
+    const succeededAsOutcome = (/** @type {unknown} */ value) => {
+      this.#giveBack();
+      return new OutcomeSuccess(value);
+    };
+    const failedAsOutcome = (/** @type {unknown} */ error) => {
+      this.#giveBack();
+      return new OutcomeFailure(error);
+    };
+    /** By what an execution's promise settles with: its value, or an outcome. */
+    this.#forms = [
+      { succeeded, failed },
+      { succeeded: succeededAsOutcome, failed: failedAsOutcome },
+    ];
+  }
+
+  /** Whether an execution can have a permit, and be kept from nesting too deep. */
+  get isOpen() {
+    const { disposed, permits } = this.#segment;
+    return permits > 0 && !disposed && nesting.depth < nesting.MAX_DEPTH;
+  }
+
+  /**
+   * @param {ResilienceContext} context
+   * @param {(context: ResilienceContext) => unknown} callback
+   * @param {0 | 1} form
+   * @returns {Promise<any>}
+   */
+  run(context, callback, form) {
+    const { succeeded, failed } = this.#forms[form];
+    this.#segment.permits -= 1;
+    nesting.depth += 1;
+    /** @type {any} */
+    let result;
+    try {
+      result = this.#ambient ? storage.run(context, callback, context) : callback(context);
+      if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
+        if (typeof result.then === 'function') return plain(result).then(succeeded, failed);
+      }
+    } catch (error) {
+      this.#giveBack();
+      return form === 0 ? rejectSoon(error) : Promise.resolve(new OutcomeFailure(error));
+    } finally {
+      nesting.depth -= 1;
+    }
+    return Promise.resolve(succeeded(result));
+  }
+
+  #giveBack() {
+    if (this.#segment.giveBack()) afterCall();
+  }
+}
+
+module.exports = { Lender };

@@ -1,0 +1,29 @@
+'use strict';
+
+const { then } = Promise.prototype;
+const settled = Promise.resolve();
+
+/**
+ * A promise of the engine's own for what has a `then`: what that one returns is a promise of the same kind.
+ *
+ * @param {any} thenable
+ * @returns {Promise<any>}
+ */
+const plain = (thenable) =>
+  thenable instanceof Promise && thenable.constructor === Promise && thenable.then === then
+    ? thenable
+    : new Promise((resolve) => resolve(thenable));
+
+/**
+ * A promise that rejects in the next microtask: one that is rejected before anyone can have a handler for it costs
+ * several times as much, because the process is told of it, and then that it was handled.
+ *
+ * @param {unknown} error
+ * @returns {Promise<never>}
+ */
+const rejectSoon = (error) =>
+  new Promise((_, reject) => {
+    settled.then(() => reject(error));
+  });
+
+module.exports = { plain, rejectSoon };

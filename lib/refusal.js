@@ -1,0 +1,61 @@
+'use strict';
+
+// The errors of refusals. Under overload they are many, and each says where it comes from by its properties:
+// a limiter's carries no stack, which would be most of its price, and that of an outcome is made when it is read.
+
+const { Failure } = require('./outcome.js');
+
+/** @typedef {import('./segment.js').Gate} Gate */
+
+/**
+ * @param {Gate} gate
+ * @param {import('./segment.js').Refusal} refusal
+ * @returns {Error}
+ */
+function makeError({ refuse, isLimiter }, refusal) {
+  const make = /** @type {NonNullable<Gate['refuse']>} */ (refuse);
+  const limit = Error.stackTraceLimit;
+  if (!isLimiter || typeof limit !== 'number') return make(refusal);
+  try {
+    Error.stackTraceLimit = 0;
+  } catch {
+    // It is frozen.
+    return make(refusal);
+  }
+  try {
+    return make(refusal);
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}
+
+class OutcomeRefusal extends Failure {
+  /** The error, once it was read. @type {Error | undefined} */
+  #error;
+  #gate;
+  #refusal;
+
+  /**
+   * @param {Gate} gate
+   * @param {import('./segment.js').Refusal} refusal
+   */
+  constructor(gate, refusal) {
+    super();
+    this.#gate = gate;
+    this.#refusal = refusal;
+    /** An own property, as that of any outcome. @type {Error} */
+    this.error;
+    Object.defineProperty(this, 'error', OutcomeRefusal.#property);
+  }
+
+  static #property = {
+    /** @this {OutcomeRefusal} */
+    get() {
+      return (this.#error ??= makeError(this.#gate, this.#refusal));
+    },
+    enumerable: true,
+    configurable: true,
+  };
+}
+
+module.exports = { OutcomeRefusal, makeError };
