@@ -57,9 +57,9 @@ function knee(reports) {
   const weaknesses = [
     weakness(
       'As many calls as can be served',
-      'The limit does not bind, so each longer queue counts as a slower dependency and lifts it further: in',
-      `\`full-load\` goodput is ${say('full-load', LATE)} and p99 ${say('full-load', LATE_P99)}, as without`,
-      'a limit. With a `headroom` of 2 or a `maxLimit` near what is needed it holds.',
+      'The limit does not bind, and the queue wanders. Only when the mean latency has doubled is it taken for a',
+      `queue and cut: in \`full-load\` goodput is ${say('full-load', LATE)} and p99 ${say('full-load', LATE_P99)}.`,
+      'With a `headroom` of 2 or a `maxLimit` near what is needed latency stays lower.',
     ),
     weakness(
       'Capacity that is lost while the limit does not bind',

@@ -109,9 +109,9 @@ impl Knee {
     #[must_use]
     pub fn new(headroom: f64, queue: u32) -> Self {
         let queue = match queue {
-            0 => Queue::SHORT,
-            1 => Queue::BALANCED,
-            _ => Queue::LONG,
+            0 => Queue::Short,
+            1 => Queue::Balanced,
+            _ => Queue::Long,
         };
         Self { state: algorithm::Knee::new(Settings { headroom, queue }) }
     }

@@ -17,6 +17,7 @@
 //! - [`steer`]: grows and trims a limit that binds.
 //! - [`headroom`]: lifts one that does not ahead of time, so that a slower dependency or another mix of calls
 //!   fits without a rejection.
+//! - [`creep`]: tells a queue that grows slowly behind such a limit from a slower dependency.
 //! - [`loss`]: drops are a second signal with an experiment of its own: if a cut does not lower the loss, the
 //!   loss is not ours.
 //!
@@ -25,6 +26,7 @@
 
 mod baseline;
 mod complete;
+mod creep;
 pub mod decision;
 mod experiment;
 mod headroom;
@@ -38,8 +40,9 @@ mod window;
 
 use super::{LimitAlgorithm, Sample};
 use baseline::Baselines;
+use creep::Creep;
 use decision::{Decision, Rule};
-use experiment::Experiment;
+use experiment::{Experiment, Point};
 use headroom::Headroom;
 use loss::Losses;
 use moments::Moments;
@@ -122,6 +125,7 @@ pub struct Knee {
     probes: Probes,
     losses: Losses,
     headroom: Headroom,
+    creep: Creep,
     /// Boxed because it is there for a moment only, once a window.
     decision: Option<Box<Decision>>,
 }
@@ -135,7 +139,7 @@ impl Knee {
             range: Range { initial: 0.0, min: 1.0, max: f64::MAX },
             limit: 0.0,
             mode: Mode::Run,
-            window: Window::default(),
+            window: Window::at(f64::NEG_INFINITY),
             baselines: Baselines::default(),
             epoch: None,
             changed: LONG_AGO_MS,
@@ -151,6 +155,7 @@ impl Knee {
             probes: Probes::default(),
             losses: Losses::default(),
             headroom: Headroom::default(),
+            creep: Creep::default(),
             decision: None,
         }
     }
@@ -204,7 +209,7 @@ impl Knee {
         if now < self.changed + settle * self.last_mean || (sample.dropped && started < self.changed) {
             return None;
         }
-        if self.window.opened.is_none_or(|opened| opened < self.changed) {
+        if self.window.opened < self.changed {
             self.open(now);
         }
         if sample.dropped {
@@ -293,11 +298,16 @@ impl Knee {
                 self.streak.end();
                 self.slow_start.active = false;
             }
-            let lifted = self.lift(seen, ratio, mean, previous, now);
-            return if lifted { Rule::Headroom } else { rule };
+            if !self.is_quiet(mean, now) {
+                return rule;
+            }
+            let here = Point { inflight: seen.inflight, mean };
+            return self
+                .uncover(here, ratio, latency.cv2, (seen.opened, now))
+                .unwrap_or_else(|| if self.lift(seen, ratio, previous, now) { Rule::Headroom } else { rule });
         }
         if self.streak.is_over() && held >= HELD_FLIGHTS * mean {
-            let ready = Ready { inflight: seen.inflight, mean, ratio, target: latency.target, smooth };
+            let ready = Ready { inflight: seen.inflight, mean, ratio, room: latency.target / smooth };
             return self.explore_if_due(ready, now).unwrap_or(rule);
         }
         rule

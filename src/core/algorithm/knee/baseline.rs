@@ -64,6 +64,13 @@ impl Baselines {
         total
     }
 
+    /// Multiplies every base.
+    pub fn scale(&mut self, factor: f64) {
+        for kind in self.all() {
+            kind.base *= factor;
+        }
+    }
+
     /// Moves every base by `weight` towards what the window shows: its own mean, or, of a kind without calls,
     /// the same `ratio` that all calls had.
     pub fn learn(&mut self, weight: f64, ratio: f64) {

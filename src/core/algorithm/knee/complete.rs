@@ -39,7 +39,7 @@ impl Knee {
             Mode::Run => (self.window.wanted_samples(), 0.5),
             _ => (self.window.wanted_samples().clamp(32.0, 128.0), 1.0),
         };
-        let lasted = now - self.window.opened.unwrap_or(now);
+        let lasted = now - self.window.opened;
         (total >= samples || self.last_mean <= 0.0) && lasted >= flights * self.last_mean.max(sum / answered)
     }
 }

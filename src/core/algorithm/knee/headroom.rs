@@ -32,13 +32,15 @@ impl Headroom {
 }
 
 impl Knee {
-    /// Follows a window in which nobody found the limit reached; whether that moved the limit.
+    /// Whether the limit has not bound for a while.
+    pub(super) fn is_quiet(&self, mean: f64, now: f64) -> bool {
+        now - self.last_bound > (QUIET_FLIGHTS * mean).max(QUIET_MS)
+    }
+
+    /// Follows a window of a quiet limiter; whether that moved the limit.
     ///
     /// Such a move is none that samples have to wait for: the traffic does not feel it.
-    pub(super) fn lift(&mut self, seen: &Seen, ratio: f64, mean: f64, previous: f64, now: f64) -> bool {
-        if now - self.last_bound <= (QUIET_FLIGHTS * mean).max(QUIET_MS) {
-            return false;
-        }
+    pub(super) fn lift(&mut self, seen: &Seen, ratio: f64, previous: f64, now: f64) -> bool {
         self.headroom.followed += 1.0;
         let lasted = (now - seen.opened).min(TRACKING_MS);
         let weight = (1.0 / (self.headroom.followed + 1.0)).max(1.0 - (-lasted / TRACKING_MS).exp());

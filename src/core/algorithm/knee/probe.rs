@@ -48,10 +48,8 @@ pub struct Ready {
     pub mean: f64,
     /// The same, over the base.
     pub ratio: f64,
-    /// The ratio that is aimed at.
-    pub target: f64,
-    /// The smoothed ratio.
-    pub smooth: f64,
+    /// The ratio that is aimed at, over the smoothed one.
+    pub room: f64,
 }
 
 impl Default for Probes {
@@ -132,11 +130,11 @@ impl Knee {
     /// Looks what a lower limit does. If latency is high in spite of small cuts, that is an experiment, else a
     /// probe.
     pub(super) fn explore(&mut self, ready: Ready, now: f64) -> Rule {
-        let Ready { inflight, mean, ratio, target, smooth } = ready;
+        let Ready { inflight, mean, ratio, room } = ready;
         self.saved = self.limit;
         let later = now + 20.0 * mean;
         self.probes.next = Some(self.probes.moments.map_or(later, |moments| moments.next(later, mean)));
-        if target / smooth < STAYS_HIGH {
+        if room < STAYS_HIGH {
             return self.experiment(Point { inflight, mean }, now);
         }
         let served = inflight / ratio.max(1.0);

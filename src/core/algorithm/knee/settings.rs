@@ -14,7 +14,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { headroom: 4.5, queue: Queue::BALANCED }
+        Self { headroom: 4.5, queue: Queue::Balanced }
     }
 }
 

@@ -62,7 +62,7 @@ fn a_queue_as_long_as_meant_leaves_the_limit() {
         let (mut low, mut high) = (1.0, inflight);
         for _ in 0..60 {
             let served = f64::midpoint(low, high);
-            let is_less = served * Queue::BALANCED.target(served, inflight, inflight) < inflight;
+            let is_less = served * Queue::Balanced.target(served, inflight, inflight) < inflight;
             *(if is_less { &mut low } else { &mut high }) = served;
         }
         for _ in 0..50 {
@@ -75,12 +75,12 @@ fn a_queue_as_long_as_meant_leaves_the_limit() {
 #[test]
 fn one_probe_doubles_a_base_that_is_half_of_what_it_should_be() {
     let mut stream = Stream::new();
-    let mut knee = settled(20.0, &mut stream);
-    // A queue so long that twice the base is no reason to cut.
-    knee.settings.queue.share = 1.2;
+    let mut knee = settled(4.0, &mut stream);
+    // So few calls that twice the base is a queue as it is meant to be.
+    knee.settings.queue = Queue::Long;
     knee.probes.next = Some(0.0);
-    knee.range = Range { initial: 20.0, min: 1.0, max: 20.0 };
-    let windows = (0..20).map(|_| stream.window(&mut knee, 20, 2.0 * BASE_MS).rule);
+    knee.range = Range { initial: 4.0, min: 1.0, max: 4.0 };
+    let windows = (0..20).map(|_| stream.window(&mut knee, 4, 2.0 * BASE_MS).rule);
     assert!(windows.collect::<Vec<_>>().contains(&Rule::Probe));
     assert!((knee.baselines.other() / (2.0 * BASE_MS) - 1.0).abs() < 1e-9, "{}", knee.baselines.other());
 }

@@ -10,7 +10,7 @@ const BINDING_SHARE: f64 = 0.05;
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// When it opened.
-    pub opened: Option<f64>,
+    pub opened: f64,
     /// Calls that were answered.
     pub answered: f64,
     /// Calls that were dropped.
@@ -52,7 +52,7 @@ pub struct Seen {
 impl Window {
     /// One that opens now.
     pub fn at(now: f64) -> Self {
-        Self { opened: Some(now), ..Self::default() }
+        Self { opened: now, ..Self::default() }
     }
 
     /// Adds an answered call.
@@ -87,7 +87,7 @@ impl Window {
     pub fn seen(&self) -> Seen {
         let total = self.answered + self.drops;
         Seen {
-            opened: self.opened.unwrap_or_default(),
+            opened: self.opened,
             answered: self.answered,
             drops: self.drops / total,
             inflight: self.inflight / total,
