@@ -22,7 +22,12 @@ const protections = {
 function adaptive(algorithm) {
   const limiter = new AdaptiveLimitProvider();
   const pipeline = new ResiliencePipelineBuilder({ name: 'inbound' })
-    .addAdaptiveConcurrencyLimiter({ ...settings.adaptive.limiter, algorithm, limitProvider: limiter })
+    .addAdaptiveConcurrencyLimiter({
+      ...settings.adaptive.limiter,
+      ...settings.waiters[algorithm],
+      algorithm,
+      limitProvider: limiter,
+    })
     .addTimeout(settings.adaptive.timeout)
     .build();
   return { options: { pipeline }, limiterOf: () => limiter, limitOf: () => limiter.limit };

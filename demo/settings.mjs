@@ -21,8 +21,11 @@ export const fixed = {
   concurrency: { permitLimit: 24, queueLimit: 12, queueTimeout: '250ms' },
 };
 
-/** The first limit is far too low on purpose: finding the right one is the limiter's work. */
-export const adaptive = {
-  timeout,
-  limiter: { initialLimit: 5, maxLimit: 200, queueLimit: 12, queueTimeout: '250ms' },
-};
+/**
+ * The first limit is far too low on purpose: finding the right one is the limiter's work. The highest is what can
+ * ever be right.
+ */
+export const adaptive = { timeout, limiter: { initialLimit: 5, maxLimit: 60 } };
+
+/** gradient2 has waiters before the dependency; `knee` keeps a queue of a few calls inside of it. */
+export const waiters = { gradient2: { queueLimit: 12, queueTimeout: '250ms' }, knee: {} };
