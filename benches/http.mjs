@@ -50,10 +50,12 @@ async function open(port) {
           return;
         }
         socket.off('data', onData);
+        socket.off('close', onClose);
         resolve();
       };
+      const onClose = () => reject(new Error('the server closed the connection'));
       socket.on('data', onData);
-      socket.once('close', () => reject(new Error('the server closed the connection')));
+      socket.once('close', onClose);
       socket.write(request);
     });
 }
