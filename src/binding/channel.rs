@@ -79,7 +79,7 @@ impl Channel {
         std::mem::replace(&mut self.slots()[FIRST], f64::NAN)
     }
 
-    /// Leaves the answer of `enter` or `exit`.
+    /// Leaves the answer of a call.
     pub fn answer(&mut self, answer: f64) {
         self.slots()[ANSWER] = answer;
     }

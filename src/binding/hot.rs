@@ -78,7 +78,7 @@ fn add_lean(
 ) -> Result<()> {
     let handle = handle.clone();
     let closure = env.create_function_from_closure::<(), (), _>(name, move |_| {
-        handle.answer(work(&handle));
+        work(&handle);
         Ok(())
     })?;
     hot.set(name, closure)

@@ -38,9 +38,9 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Runs `work` on the state at the present time, then publishes what it brought about. A failure or a panic
-    /// in it is an answer of NaN. After a panic, an execution that the call let in is let out again, because its
-    /// ticket reaches nobody; and what happened until then is published all the same.
+    /// Runs `work` on the state at the present time, then publishes what it brought about and leaves the answer. A
+    /// failure or a panic in it is an answer of NaN. After a panic, an execution that the call let in is let out
+    /// again, because its ticket reaches nobody; and what happened until then is published all the same.
     pub fn call<E: ToString>(&self, work: impl FnOnce(&mut State) -> std::result::Result<f64, E>) -> f64 {
         let answer = guard(|| {
             let mut state = self.state.try_borrow_mut().map_err(|error| error.to_string())?;
@@ -52,6 +52,7 @@ impl Handle {
             let answer = work(&mut state).map_err(|error| error.to_string());
             let State { engine, channel, .. } = &mut *state;
             channel.publish(real, engine);
+            channel.answer(*answer.as_ref().unwrap_or(&FAULT));
             answer
         });
         match answer.and_then(|answer| answer) {
@@ -83,22 +84,18 @@ impl Handle {
         answer.and_then(|answer| answer).map_err(|message| self.set_fault(message)).ok()
     }
 
-    /// Leaves an answer in the channel.
-    pub fn answer(&self, answer: f64) {
-        // No call lasts into another one.
-        if let Ok(mut state) = self.state.try_borrow_mut() {
-            state.channel.answer(answer);
-        }
-    }
-
     /// The message of the last failure.
     pub fn fault(&self) -> String {
         self.fault.borrow().clone()
     }
 
-    /// Leaves the message of a failure.
+    /// Leaves the message of a failure, and its answer.
     pub fn set_fault(&self, message: String) {
         self.fault.replace(message);
+        // No call lasts into another one.
+        if let Ok(mut state) = self.state.try_borrow_mut() {
+            state.channel.answer(FAULT);
+        }
     }
 }
 

@@ -42,10 +42,16 @@ impl Nanos {
         self.0 as f64 / NANOS_PER_MS
     }
 
+    /// The time from `earlier` to this point; zero if `earlier` is the later one.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+
     /// Milliseconds from `earlier` to this point; zero if `earlier` is the later one.
     #[must_use]
     pub fn ms_since(self, earlier: Self) -> f64 {
-        Self(self.0.saturating_sub(earlier.0)).as_ms()
+        self.since(earlier).as_ms()
     }
 
     /// This point moved `ms` milliseconds into the future, saturating.

@@ -53,7 +53,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub const fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings) -> Self {
         Self {
             settings,
             breaker: CircuitBreaker::new(settings),

@@ -138,7 +138,7 @@ pub struct CircuitBreaker {
 impl CircuitBreaker {
     /// A closed circuit.
     #[must_use]
-    pub const fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings) -> Self {
         Self {
             settings,
             state: State::Closed,

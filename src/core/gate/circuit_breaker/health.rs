@@ -53,15 +53,23 @@ impl Counts {
 /// than all of it.
 #[derive(Debug)]
 pub struct Health {
-    duration_ms: f64,
+    duration: Nanos,
+    width: Nanos,
     buckets: VecDeque<(Nanos, Counts)>,
+    /// The sum of the buckets.
+    total: Counts,
 }
 
 impl Health {
     /// No calls yet.
     #[must_use]
-    pub const fn new(duration_ms: f64) -> Self {
-        Self { duration_ms, buckets: VecDeque::new() }
+    pub fn new(duration_ms: f64) -> Self {
+        Self {
+            duration: Nanos::from_ms(duration_ms),
+            width: Nanos::from_ms(duration_ms / BUCKETS),
+            buckets: VecDeque::new(),
+            total: Counts::default(),
+        }
     }
 
     /// Counts a call that ended at `now`, and gives the counts with it.
@@ -69,15 +77,17 @@ impl Health {
         if self.buckets.back().is_some_and(|(begin, _)| *begin > now) {
             self.pull_back(now);
         }
-        while self.buckets.front().is_some_and(|(begin, _)| now.ms_since(*begin) >= self.duration_ms) {
+        while self.buckets.front().is_some_and(|(begin, _)| now.since(*begin) >= self.duration) {
             self.buckets.pop_front();
+            self.total = sum(&self.buckets);
         }
-        let (call, width_ms) = (Counts::one(failed, slow), self.duration_ms / BUCKETS);
+        let call = Counts::one(failed, slow);
         match self.buckets.back_mut() {
-            Some((begin, counts)) if now.ms_since(*begin) < width_ms => *counts = counts.plus(call),
+            Some((begin, counts)) if now.since(*begin) < self.width => *counts = counts.plus(call),
             _ => self.buckets.push_back((now, call)),
         }
-        self.buckets.iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(*counts))
+        self.total = self.total.plus(call);
+        self.total
     }
 
     /// Makes one bucket of now of all that lie in the future: the clock went back, and nothing may count until
@@ -85,14 +95,19 @@ impl Health {
     #[cold]
     fn pull_back(&mut self, now: Nanos) {
         let past = self.buckets.partition_point(|(begin, _)| *begin <= now);
-        let future = self.buckets.drain(past..).fold(Counts::default(), |sum, (_, counts)| sum.plus(counts));
-        self.buckets.push_back((now, future));
+        let future = self.buckets.split_off(past);
+        self.buckets.push_back((now, sum(&future)));
     }
 
     /// Forgets every call.
     pub fn clear(&mut self) {
         self.buckets.clear();
+        self.total = Counts::default();
     }
+}
+
+fn sum(buckets: &VecDeque<(Nanos, Counts)>) -> Counts {
+    buckets.iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(*counts))
 }
 
 #[cfg(test)]
