@@ -7,8 +7,9 @@ const { storage } = require('./context.js');
 const { afterCall, departed, hasUntold } = require('./dispatch.js');
 const { hot, leave, report } = require('./native.js');
 const nesting = require('./nesting.js');
-const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
-const { plain, rejectSoon } = require('./promises.js');
+const { outcomeOf } = require('./outcome.js');
+const { Rejection, plain } = require('./promises.js');
+const { OUTCOME, VALUE } = require('./role.js');
 const { setClock } = require('./timer.js');
 
 /** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
@@ -18,9 +19,65 @@ const MOST_NAMES = 2 ** 26;
 /** Names executions in place of a ticket. */
 let lastName = 0;
 
+/** A time in which the circuit is closed. */
+class Epoch {
+  #segment;
+
+  /**
+   * @param {import('./segment.js').Segment} segment
+   * @param {number} number The core's.
+   */
+  constructor(segment, number) {
+    this.#segment = segment;
+    this.number = number;
+    /** By form, what follows a callback's promise, to be bound to the context of the execution. */
+    this.forms = [this.#handlers(VALUE), this.#handlers(OUTCOME)];
+  }
+
+  /** @param {0 | 1} form */
+  #handlers(form) {
+    const epoch = this;
+    return {
+      /** @this {ResilienceContext} @param {unknown} value */
+      succeeded(value) {
+        return epoch.end(true, value, this, form);
+      },
+      /** @this {ResilienceContext} @param {unknown} error */
+      failed(error) {
+        return epoch.end(false, error, this, form);
+      },
+    };
+  }
+
+  /**
+   * Ends an execution, and gives what its promise has to be resolved with.
+   *
+   * @param {boolean} ok
+   * @param {unknown} value
+   * @param {ResilienceContext} context
+   * @param {0 | 1} form
+   */
+  end(ok, value, context, form) {
+    const segment = this.#segment;
+    lastName = lastName + 1 < MOST_NAMES ? lastName + 1 : 1;
+    const name = lastName;
+    const judged = !ok || segment.judgesSuccess;
+    const outcomes = judged ? segment.outcomes(outcomeOf(ok, value), context) : 0;
+    const untold = hasUntold();
+    setClock();
+    const moved = leave(segment.key, this.number, outcomes, name);
+    if (report(moved) || moved === 1) segment.epoch = undefined;
+    if (moved === 1 || untold) departed.set(name, { outcome: outcomeOf(ok, value), context });
+    afterCall();
+    if (form === OUTCOME) return outcomeOf(ok, value);
+    return ok ? value : new Rejection(value);
+  }
+}
+
 class ClosedCircuit {
   #segment;
   #ambient;
+  #epoch;
 
   /**
    * @param {import('./segment.js').Segment} segment
@@ -29,6 +86,7 @@ class ClosedCircuit {
   constructor(segment, ambient) {
     this.#segment = segment;
     this.#ambient = ambient;
+    this.#epoch = new Epoch(segment, -1);
   }
 
   /** Whether an execution is let in, and kept from nesting too deep. */
@@ -41,7 +99,11 @@ class ClosedCircuit {
       segment.epoch = report(epoch) ? -1 : epoch;
       afterCall();
     }
-    return /** @type {number | undefined} */ (segment.epoch) !== undefined && segment.epoch >= 0;
+    // What follows the call may have moved it.
+    const epoch = /** @type {number | undefined} */ (segment.epoch);
+    if (epoch === undefined || epoch < 0) return false;
+    if (epoch !== this.#epoch.number) this.#epoch = new Epoch(segment, epoch);
+    return true;
   }
 
   /**
@@ -51,7 +113,7 @@ class ClosedCircuit {
    * @returns {Promise<any>}
    */
   run(context, callback, form) {
-    const epoch = /** @type {number} */ (this.#segment.epoch);
+    const epoch = this.#epoch;
     nesting.depth += 1;
     /** @type {any} */
     let result;
@@ -59,54 +121,17 @@ class ClosedCircuit {
       result = this.#ambient ? storage.run(context, callback, context) : callback(context);
       if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
         if (typeof result.then === 'function') {
-          return plain(result).then(
-            (value) => {
-              this.#leave(true, value, context, epoch);
-              return form === 0 ? value : new OutcomeSuccess(value);
-            },
-            (error) => {
-              this.#leave(false, error, context, epoch);
-              if (form === 0) throw error;
-              return new OutcomeFailure(error);
-            },
-          );
+          const { succeeded, failed } = epoch.forms[form];
+          return plain(result).then(succeeded.bind(context), failed.bind(context));
         }
       }
     } catch (error) {
-      this.#leave(false, error, context, epoch);
-      return form === 0 ? rejectSoon(error) : Promise.resolve(new OutcomeFailure(error));
+      return Promise.resolve(epoch.end(false, error, context, form));
     } finally {
       nesting.depth -= 1;
     }
-    this.#leave(true, result, context, epoch);
-    return Promise.resolve(form === 0 ? result : new OutcomeSuccess(result));
-  }
-
-  /**
-   * @param {boolean} ok
-   * @param {unknown} value
-   * @param {ResilienceContext} context
-   * @param {number} epoch
-   */
-  #leave(ok, value, context, epoch) {
-    const segment = this.#segment;
-    lastName = lastName + 1 < MOST_NAMES ? lastName + 1 : 1;
-    const name = lastName;
-    const judged = !ok || segment.judgesSuccess;
-    const outcomes = judged ? segment.outcomes(outcomeOf(ok, value), context) : 0;
-    const untold = hasUntold();
-    setClock();
-    const moved = leave(segment.key, epoch, outcomes, name);
-    if (report(moved) || moved === 1) segment.epoch = undefined;
-    if (moved === 1 || untold) departed.set(name, { outcome: outcomeOf(ok, value), context });
-    afterCall();
+    return Promise.resolve(epoch.end(true, result, context, form));
   }
 }
-
-/**
- * @param {boolean} ok
- * @param {unknown} value
- */
-const outcomeOf = (ok, value) => (ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
 
 module.exports = { ClosedCircuit };

@@ -9,7 +9,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 
 const callerSignal = require('./caller-signal.js');
-const { rangeError, typeError } = require('./options.js');
+const { typeError } = require('./options.js');
 
 /** @type {AsyncLocalStorage<ResilienceContext | undefined>} */
 const storage = new AsyncLocalStorage();
@@ -26,8 +26,6 @@ function findInboundBy(find) {
   findInbound = find;
 }
 
-const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
-
 /**
  * @typedef {object} Cancellable
  * @property {(reason: unknown) => void} cancel
@@ -35,26 +33,32 @@ const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
  * @property {() => number} remaining Milliseconds until its first deadline, Infinity for none.
  */
 
+/** What few contexts have: one more object for them, and less memory for all others. */
+class Rare {
+  /** Made when first read; only that of a source is used. @type {Map<string, unknown> | undefined} */
+  properties;
+  /** @type {AbortController | undefined} */
+  controller;
+  /** Told of an abort before anyone else. @type {{ aborted(reason: unknown): void } | undefined} */
+  onAbort;
+  /** Of the abort. @type {unknown} */
+  reason;
+  /** @type {ReturnType<typeof callerSignal.follow> | undefined} */
+  callerSignal;
+}
+
 class ResilienceContext {
   /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
   #parent;
   /** The one whose map it shares: no chain of settled ones is kept for that. @type {ResilienceContext} */
   #source;
-  /** Made when first read; only that of a source is used. @type {Map<string, unknown> | undefined} */
-  #properties;
   /** @type {string | undefined} */
   #operationKey;
-  /** @type {AbortController | undefined} */
-  #controller;
   /** What an abort from above cancels. @type {Cancellable | undefined} */
   #execution;
-  /** Told of an abort before anyone else. @type {{ aborted(reason: unknown): void } | undefined} */
-  #onAbort;
   #aborted = false;
-  /** @type {unknown} */
-  #reason;
-  /** @type {ReturnType<typeof callerSignal.follow> | undefined} */
-  #callerSignal;
+  /** @type {Rare | undefined} */
+  #rare;
   /** The context in whose list of children this one is. @type {ResilienceContext | undefined} */
   #owner;
   /** @type {ResilienceContext | undefined} */
@@ -71,12 +75,12 @@ class ResilienceContext {
    */
   constructor(parent, properties, operationKey) {
     this.#source = parent === undefined || properties !== undefined ? this : parent.#source;
-    this.#properties = properties;
+    if (properties !== undefined) this.#more.properties = properties;
     this.#operationKey = operationKey;
     for (let above = parent; above !== undefined; above = above.#parent) {
       if (above.#aborted) {
         this.#aborted = true;
-        this.#reason = above.#reason;
+        this.#more.reason = above.#rare?.reason;
         break;
       }
       if (above.#execution !== undefined) {
@@ -86,17 +90,22 @@ class ResilienceContext {
     }
   }
 
+  get #more() {
+    return (this.#rare ??= new Rare());
+  }
+
   get signal() {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted) this.#controller.abort(this.#reason);
+    const more = this.#more;
+    if (more.controller === undefined) {
+      more.controller = new AbortController();
+      if (this.#aborted) more.controller.abort(more.reason);
     }
-    return this.#controller.signal;
+    return more.controller.signal;
   }
 
   /** @returns {Map<string, unknown>} */
   get properties() {
-    return (this.#source.#properties ??= new Map());
+    return (this.#source.#more.properties ??= new Map());
   }
 
   get operationKey() {
@@ -121,12 +130,12 @@ class ResilienceContext {
 
   /** Whether it is not aborted, and nobody above can abort it. @param {ResilienceContext} context */
   static isAlone(context) {
-    return context.#owner === undefined && context.#callerSignal === undefined && !context.#aborted;
+    return context.#owner === undefined && context.#rare?.callerSignal === undefined && !context.#aborted;
   }
 
   /** @param {ResilienceContext} context */
   static reasonOf(context) {
-    return context.#reason;
+    return context.#rare?.reason;
   }
 
   /**
@@ -137,7 +146,7 @@ class ResilienceContext {
    */
   static follow(context, signal) {
     if (signal.aborted) ResilienceContext.abort(context, callerSignal.reasonOf(signal));
-    else context.#callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
+    else context.#more.callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
   }
 
   /** What an abort from above cancels, while it is under way. @param {ResilienceContext} context */
@@ -162,7 +171,18 @@ class ResilienceContext {
    * @param {{ aborted(reason: unknown): void }} listener
    */
   static onAbort(context, listener) {
-    context.#onAbort = listener;
+    context.#more.onAbort = listener;
+  }
+
+  /**
+   * A context for what comes after `context`, with the same properties.
+   *
+   * @param {ResilienceContext} context
+   */
+  static successorOf(context) {
+    const successor = new ResilienceContext(undefined, undefined, context.#operationKey);
+    successor.#source = context.#source;
+    return successor;
   }
 
   /**
@@ -189,9 +209,10 @@ class ResilienceContext {
    */
   static detach(context) {
     context.#execution = undefined;
-    if (context.#callerSignal !== undefined) {
-      context.#callerSignal.remove(context);
-      context.#callerSignal = undefined;
+    const rare = context.#rare;
+    if (rare?.callerSignal !== undefined) {
+      rare.callerSignal.remove(context);
+      rare.callerSignal = undefined;
     }
     const heir = context.#owner;
     context.#unlink();
@@ -214,7 +235,7 @@ class ResilienceContext {
     const family = [context];
     for (const member of family) {
       member.#aborted = true;
-      member.#reason = reason;
+      member.#more.reason = reason;
       for (let child = member.#firstChild; child !== undefined; child = member.#firstChild) {
         child.#unlink();
         if (!child.#aborted) family.push(child);
@@ -222,9 +243,11 @@ class ResilienceContext {
     }
     for (const member of family) {
       const execution = member.#execution;
-      if (member.#onAbort !== undefined) member.#onAbort.aborted(reason);
-      if (execution !== undefined) execution.cancel(reason);
-      if (member.#controller !== undefined) member.#controller.abort(reason);
+      const { onAbort, controller } = member.#more;
+      onAbort?.aborted(reason);
+      execution?.cancel(reason);
+      // What was told may have read the signal only now: that is aborted from the start.
+      controller?.abort(reason);
     }
   }
 
@@ -245,61 +268,6 @@ class ResilienceContext {
   }
 }
 
-/**
- * Makes the context of a new execution.
- *
- * @param {import('../index.js').ExecuteOptions | undefined} options
- * @param {boolean} ambient Whether it hangs below the context in which `execute` was called.
- */
-function createContext(options, ambient) {
-  const parent = ambient ? storage.getStore() : undefined;
-  if (options === undefined) return new ResilienceContext(parent, undefined, undefined);
-  if (typeof options !== 'object' || options === null) {
-    throw typeError('the options of execute', 'an object', options);
-  }
-  for (const key of Object.keys(options)) {
-    if (!OPTIONS.includes(key)) {
-      throw new TypeError(`execute has no option '${key}'; it takes ${OPTIONS.join(', ')}`);
-    }
-  }
-  const { signal, properties, operationKey, repeatable } = options;
-  if (operationKey !== undefined && typeof operationKey !== 'string') {
-    throw typeError('operationKey', 'a string', operationKey);
-  }
-  if (repeatable !== undefined && typeof repeatable !== 'boolean') {
-    throw typeError('repeatable', 'a boolean', repeatable);
-  }
-  const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
-  if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
-  const context = new ResilienceContext(parent, map, operationKey);
-  if (signal !== undefined) ResilienceContext.follow(context, signal);
-  return context;
-}
-
-/** @param {any} value */
-function isAbortSignal(value) {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof value.aborted === 'boolean' &&
-    typeof value.addEventListener === 'function' &&
-    typeof value.removeEventListener === 'function'
-  );
-}
-
-/** @param {any} properties */
-function readProperties(properties) {
-  const accepted = 'a Map or an iterable of [key, value] pairs';
-  if (typeof properties !== 'object' || typeof properties?.[Symbol.iterator] !== 'function') {
-    throw typeError('properties', accepted, properties);
-  }
-  try {
-    return new Map(properties);
-  } catch (error) {
-    throw Object.assign(rangeError('properties', accepted, properties), { cause: error });
-  }
-}
-
 /** @param {object} [request] */
 function getResilienceContext(request) {
   if (request === undefined) return storage.getStore();
@@ -311,10 +279,8 @@ const getResilienceSignal = () => storage.getStore()?.signal;
 
 module.exports = {
   ResilienceContext,
-  createContext,
   findInboundBy,
   getResilienceContext,
   getResilienceSignal,
-  isAbortSignal,
   storage,
 };

@@ -16,6 +16,7 @@ const {
 } = require('./native.js');
 const { Segment } = require('./segment.js');
 const { armFake, disarmFake, setClock, setTimer } = require('./timer.js');
+const { refused, timedOut } = require('./turned-away.js');
 
 /** @typedef {import('./execution.js').Execution} Execution */
 /** @typedef {{ outcome: import('./outcome.js').AnyOutcome, context: import('./context.js').ResilienceContext }}
@@ -138,12 +139,16 @@ function handle(kind, subject, gate, a, b, c, d, e, f, g, h, i) {
     case EFFECT.ADMITTED:
       find(subject)?.admitted();
       break;
-    case EFFECT.REJECTED:
-      find(subject)?.rejected(gate, REASONS[a], b, c, d);
+    case EFFECT.REJECTED: {
+      const waiter = find(subject);
+      if (waiter !== undefined) refused(waiter, gate, REASONS[a], b, c, d);
       break;
-    case EFFECT.TIMED_OUT:
-      find(subject)?.timedOut(gate);
+    }
+    case EFFECT.TIMED_OUT: {
+      const execution = find(subject);
+      if (execution !== undefined) timedOut(execution, gate);
       break;
+    }
     case EFFECT.LIMIT_CHANGED:
       limitChanged(subject, gate, { rtt: a, inflight: b, dropped: c !== 0, limit: d, now: e, startedAt: f }, g, h, i);
       break;

@@ -8,6 +8,7 @@ const { afterCall } = require('./dispatch.js');
 const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { plain, rejectSoon } = require('./promises.js');
+const { OUTCOME } = require('./role.js');
 
 /** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
 
@@ -71,7 +72,7 @@ class Lender {
       }
     } catch (error) {
       this.#giveBack();
-      return form === 0 ? rejectSoon(error) : Promise.resolve(new OutcomeFailure(error));
+      return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : rejectSoon(error);
     } finally {
       nesting.depth -= 1;
     }

@@ -44,6 +44,12 @@ class OutcomeFailure extends Failure {
 
 /** @typedef {OutcomeSuccess | OutcomeFailure} AnyOutcome */
 
+/**
+ * @param {boolean} ok
+ * @param {unknown} value
+ */
+const outcomeOf = (ok, value) => (ok ? new OutcomeSuccess(value) : new OutcomeFailure(value));
+
 const Outcome = Object.freeze({
   /** @param {unknown} result */
   success: (result) => new OutcomeSuccess(result),
@@ -51,4 +57,4 @@ const Outcome = Object.freeze({
   failure: (error) => new OutcomeFailure(error),
 });
 
-module.exports = { Failure, Outcome, OutcomeFailure, OutcomeSuccess };
+module.exports = { Failure, Outcome, OutcomeFailure, OutcomeSuccess, outcomeOf };

@@ -2,13 +2,17 @@
 
 const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
 const { ClosedCircuit } = require('./closed-circuit.js');
-const { ResilienceContext, createContext, storage } = require('./context.js');
+const { ResilienceContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const { PipelineDisposedError } = require('./errors.js');
-const { Execution, OUTCOME, VALUE } = require('./execution.js');
+const { createContext } = require('./execute-options.js');
+const { Execution } = require('./execution.js');
+const { FirstAttempt } = require('./first-attempt.js');
 const { Lender } = require('./lent.js');
 const { typeError } = require('./options.js');
 const { Failure, OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
+const { rejectSoon } = require('./promises.js');
+const { OUTCOME, Role, VALUE } = require('./role.js');
 const { Segment } = require('./segment.js');
 const { now } = require('./timer.js');
 
@@ -33,13 +37,14 @@ const { now } = require('./timer.js');
 
 /** @typedef {Segment | Combinator} Stage */
 /** @typedef {import('./execution.js').Stream} Stream */
+/** @typedef {Lender | ClosedCircuit | FirstAttempt} Shortcut */
 
 /**
  * Prepares an execution whose end `stream` hears of, so that its context is known before it starts. Once the
  * stream has begun, no deadline of the pipeline ends it.
  *
  * @type {(pipeline: ResiliencePipeline, callback: Callback, options: import('../index.js').ExecuteOptions,
- *   stream: Stream & import('./execution.js').Listener) => Execution}
+ *   stream: Stream) => Execution}
  */
 let prepare;
 
@@ -61,7 +66,7 @@ class ResiliencePipeline {
   static {
     prepare = (pipeline, callback, options, stream) => {
       const context = pipeline.#begin(callback, options);
-      return pipeline.#makeExecution(context, callback, options, OUTCOME, stream);
+      return pipeline.#makeExecution(context, callback, options, pipeline.#told, stream);
     };
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
@@ -69,13 +74,16 @@ class ResiliencePipeline {
 
   /** Outermost first. @type {readonly Stage[]} */
   #stages;
-  /** @type {Segment | undefined} */
-  #onlySegment;
-  #simple;
-  /** Runs executions that need no more. @type {Lender | ClosedCircuit | undefined} */
-  #shortcut;
-  /** The outermost stage, if it is a combinator. @type {Combinator | undefined} */
+  /** By stage, and one for the inside of the last. */
+  #roles;
+  /** Around all stages, by the form of the promise. */
   #outer;
+  /** Around all stages, with a stream. */
+  #told;
+  /** Whether there is one segment at the most, and nothing else. */
+  #isSimple;
+  /** Runs executions that need no more. @type {Shortcut | undefined} */
+  #shortcut;
   #views;
   #ambient;
   #telemetry;
@@ -90,13 +98,28 @@ class ResiliencePipeline {
    */
   constructor(stages, views, ambient, { telemetry, delays }) {
     this.#stages = stages;
-    const [first] = stages;
-    this.#onlySegment = first instanceof Segment ? first : undefined;
-    this.#outer = first instanceof Segment ? undefined : first;
-    this.#simple = stages.length === 0 || (stages.length === 1 && this.#onlySegment !== undefined);
+    this.#roles = [...stages, undefined].map((stage, index) => {
+      const nested = index + 1 < stages.length;
+      const segment = stage instanceof Segment ? stage : undefined;
+      return new Role({ segment, ambient: ambient && !nested, nested, form: OUTCOME });
+    });
+    const { combinators, segment, isOrdered } = shapeOf(stages);
+    this.#isSimple = isOrdered && combinators.length === 0;
+    const direct = { segment, ambient, nested: false };
+    const whole = this.#isSimple ? direct : { segment: undefined, ambient: false, nested: true };
+    this.#outer = [new Role({ ...whole, form: VALUE }), new Role({ ...whole, form: OUTCOME })];
+    this.#told = new Role({ ...whole, form: OUTCOME, isTold: true });
+    if (isOrdered) {
+      const inside = shortcutOf(segment, ambient);
+      const role = new Role({ ...direct, form: VALUE });
+      this.#shortcut = this.#isSimple
+        ? inside
+        : new FirstAttempt(combinators, role, inside, (index, context, callback, outcome) =>
+            this.#combine(combinators[index], index, context, callback, undefined, outcome),
+          );
+    }
     this.#views = views;
     this.#ambient = ambient;
-    this.#shortcut = this.#simple && first instanceof Segment ? shortcutOf(first, ambient) : undefined;
     this.#telemetry = telemetry;
     this.#delays = delays;
   }
@@ -152,12 +175,9 @@ class ResiliencePipeline {
       if (this.#shortcut?.isOpen && this.#isPlain(context, options)) {
         return this.#shortcut.run(context, callback, form);
       }
-      if (this.#outer?.passesSuccess?.() && this.#isPlain(context, options)) {
-        return this.#pass(this.#outer, context, callback, form);
-      }
-      return this.#makeExecution(context, callback, options, form).start();
+      return this.#makeExecution(context, callback, options, this.#outer[form]).start();
     } catch (error) {
-      return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : Promise.reject(error);
+      return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : rejectSoon(error);
     }
   }
 
@@ -177,15 +197,14 @@ class ResiliencePipeline {
    * @param {ResilienceContext} context
    * @param {Callback} callback
    * @param {import('../index.js').ExecuteOptions | undefined} options
-   * @param {0 | 1} form
-   * @param {Stream & import('./execution.js').Listener} [stream]
+   * @param {Role} role
+   * @param {Stream} [stream]
    */
-  #makeExecution(context, callback, options, form, stream) {
-    const started = options?.repeatable === false && !this.#simple ? startOnce(callback) : callback;
-    const execution = this.#simple
-      ? new Execution(this.#onlySegment, context, started, this.#ambient, false, form, stream)
-      : new Execution(undefined, context, () => this.#run(0, context, started, stream), false, true, form, stream);
-    execution.stream = stream;
+  #makeExecution(context, callback, options, role, stream) {
+    const started = options?.repeatable === false && !this.#isSimple ? startOnce(callback) : callback;
+    const inside = role.nested ? () => this.#run(0, context, started, stream) : started;
+    const execution = new Execution(role, context, inside);
+    if (stream !== undefined) execution.more.stream = stream;
     if (this.#telemetry.hearsExecutions()) this.#tell(execution);
     return execution;
   }
@@ -204,34 +223,13 @@ class ResiliencePipeline {
     );
   }
 
-  /**
-   * Runs an execution through an outermost combinator that is only needed after a failure.
-   *
-   * @param {Combinator} combinator
-   * @param {ResilienceContext} context
-   * @param {Callback} callback
-   * @param {0 | 1} form
-   */
-  #pass(combinator, context, callback, form) {
-    /** @type {Function} */ (combinator.begin)();
-    const ambient = this.#ambient;
-    const first = ambient
-      ? storage.run(context, () => this.#run(1, context, callback, undefined))
-      : this.#run(1, context, callback, undefined);
-    return first.then((outcome) => {
-      if (outcome.ok) return form === OUTCOME ? outcome : outcome.result;
-      const last = this.#combine(combinator, 0, context, callback, undefined, outcome);
-      return form === OUTCOME ? last : last.then(valueOf);
-    });
-  }
-
   /** @param {Execution} execution */
   #tell(execution) {
     const { context } = execution;
     const telemetry = this.#telemetry;
     const started = now();
     telemetry.emit('PipelineExecuting', undefined, context, { context });
-    execution.onSettled = (ok) => {
+    execution.more.onSettled = (ok) => {
       const duration = now() - started;
       telemetry.emit('PipelineExecuted', undefined, context, { context, duration, ok });
     };
@@ -251,13 +249,13 @@ class ResiliencePipeline {
     if (stage !== undefined && !(stage instanceof Segment)) {
       return this.#combine(stage, index, context, callback, stream);
     }
-    const nested = index + 1 < this.#stages.length;
-    const inside = nested
+    const role = this.#roles[index];
+    const inside = role.nested
       ? (/** @type {ResilienceContext} */ own) => this.#run(index + 1, own, callback, stream)
       : callback;
     const own = new ResilienceContext(context, undefined, context.operationKey);
-    const execution = new Execution(stage, own, inside, this.#ambient && !nested, nested, OUTCOME);
-    execution.stream = stream;
+    const execution = new Execution(role, own, inside);
+    if (stream !== undefined) execution.more.stream = stream;
     return execution.start();
   }
 
@@ -297,18 +295,24 @@ class ResiliencePipeline {
 }
 
 /**
- * @param {Segment} segment The only one.
+ * The combinators of a pipeline and the segment after so many stages; it is ordered if that is all there is.
+ *
+ * @param {readonly Stage[]} stages
+ */
+function shapeOf(stages) {
+  const combinators = stages.flatMap((stage) => (stage instanceof Segment ? [] : [stage]));
+  const next = stages[combinators.length];
+  const segment = next instanceof Segment ? next : undefined;
+  return { combinators, segment, isOrdered: stages.length === combinators.length + Number(segment !== undefined) };
+}
+
+/**
+ * @param {Segment | undefined} segment The only one.
  * @param {boolean} ambient
  */
 function shortcutOf(segment, ambient) {
-  if (segment.lends) return new Lender(segment, ambient);
-  return segment.isCircuitAlone ? new ClosedCircuit(segment, ambient) : undefined;
-}
-
-/** @param {AnyOutcome} outcome */
-function valueOf(outcome) {
-  if (outcome.ok) return outcome.result;
-  throw outcome.error;
+  if (segment?.lends) return new Lender(segment, ambient);
+  return segment?.isCircuitAlone ? new ClosedCircuit(segment, ambient) : undefined;
 }
 
 module.exports = {

@@ -15,7 +15,7 @@ const plain = (thenable) =>
     : new Promise((resolve) => resolve(thenable));
 
 /**
- * A promise that rejects in the next microtask: one that is rejected before anyone can have a handler for it costs
+ * A promise that rejects in the next microtask. One that is rejected before anyone can have a handler for it costs
  * several times as much, because the process is told of it, and then that it was handled.
  *
  * @param {unknown} error
@@ -26,4 +26,22 @@ const rejectSoon = (error) =>
     settled.then(() => reject(error));
   });
 
-module.exports = { plain, rejectSoon };
+/** Rejects, in the next microtask, the promise that is resolved with it. */
+class Rejection {
+  #error;
+
+  /** @param {unknown} error */
+  constructor(error) {
+    this.#error = error;
+  }
+
+  /**
+   * @param {unknown} _
+   * @param {(error: unknown) => void} reject
+   */
+  then(_, reject) {
+    reject(this.#error);
+  }
+}
+
+module.exports = { Rejection, plain, rejectSoon };

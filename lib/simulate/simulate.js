@@ -1,6 +1,6 @@
 'use strict';
 
-const { isAbortSignal } = require('../context.js');
+const { isAbortSignal } = require('../execute-options.js');
 const { binding } = require('../native.js');
 const { callback, integer, readOptions, typeError } = require('../options.js');
 const { readAlgorithms } = require('./chosen.js');

@@ -65,7 +65,6 @@ function fallbackStrategy(options) {
         name: strategyName,
         view: { name: strategyName },
         passesSuccess: () => shouldHandle === undefined,
-        begin: () => {},
         execute: (next, context) => goOn(next, context, undefined),
         goOn,
       };

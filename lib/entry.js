@@ -1,0 +1,96 @@
+'use strict';
+
+// How an execution enters its segment: what it tells the first gate, and what comes of the core's answer.
+
+const { CallerStores } = require('./caller-stores.js');
+const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
+const { InternalError, PipelineDisposedError } = require('./errors.js');
+const { LENT, SETTLED, WAITING } = require('./execution-state.js');
+const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, hot } = require('./native.js');
+const { setClock } = require('./timer.js');
+const { refused, timedOut } = require('./turned-away.js');
+
+/** @typedef {import('./execution.js').Execution} Execution */
+/** @typedef {import('./segment.js').Segment} Segment */
+
+/**
+ * @param {Execution} execution
+ * @param {Segment} segment
+ */
+function beginEntry(execution, segment) {
+  if (segment.parameter === undefined) go(execution, segment, NaN);
+  else compute(execution, segment, segment.parameter);
+}
+
+/**
+ * @param {Execution} execution
+ * @param {Segment} segment
+ * @param {(context: any) => unknown} parameterOf
+ */
+function compute(execution, segment, parameterOf) {
+  const proceed = (/** @type {any} */ parameter) => {
+    if (execution.state === SETTLED) return;
+    execution.more.parameter = parameter;
+    const { timeoutMs } = segment.gates[0];
+    if (timeoutMs !== undefined && parameter <= 0) timedOut(execution, 0);
+    else go(execution, segment, parameter ?? NaN);
+  };
+  const fail = (/** @type {unknown} */ error) => {
+    if (execution.state !== SETTLED) execution.settle(false, error, false);
+  };
+  try {
+    const value = parameterOf(execution.context);
+    if (value instanceof Promise) value.then(proceed).catch(fail);
+    else proceed(value);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/**
+ * @param {Execution} execution
+ * @param {Segment} segment
+ * @param {number} parameter NaN for none.
+ */
+function go(execution, segment, parameter) {
+  if (segment.disposed) {
+    const { pipelineName } = segment.telemetry;
+    execution.settle(false, new PipelineDisposedError({ pipelineName }), false);
+    return;
+  }
+  if (segment.permits > 0) {
+    segment.permits -= 1;
+    execution.ticket = LENT;
+    execution.run();
+    return;
+  }
+  setClock();
+  const answer = enter(segment.key, parameter);
+  if (answer > PLACE) {
+    execution.ticket = answer;
+    executions[answer & PLACE] = execution;
+    if (segment.hearsTimeouts) execution.stores = new CallerStores(execution);
+    afterCall();
+    // Effects of the call may have run user code that aborted this execution.
+    if (execution.state === WAITING) execution.run();
+  } else if (answer > 0) {
+    segment.permits = answer - 1;
+    execution.ticket = LENT;
+    afterCall();
+    if (execution.state === WAITING) execution.run();
+  } else if (answer < -PLACE) {
+    segment.contended = true;
+    execution.ticket = -answer;
+    executions[execution.ticket & PLACE] = execution;
+    execution.stores = new CallerStores(execution);
+    afterCall();
+  } else if (answer < 0) {
+    refused(execution, 0, REASONS[-answer], channel[ACTIVE], channel[QUEUED], channel[RETRY_AFTER]);
+  } else {
+    const error = new InternalError(hot.fault());
+    afterCall();
+    execution.settle(false, error, false);
+  }
+}
+
+module.exports = { beginEntry };

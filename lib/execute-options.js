@@ -1,0 +1,65 @@
+'use strict';
+
+// What a caller says about one execution.
+
+const { ResilienceContext, storage } = require('./context.js');
+const { rangeError, typeError } = require('./options.js');
+
+const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
+
+/**
+ * Makes the context of a new execution.
+ *
+ * @param {import('../index.js').ExecuteOptions | undefined} options
+ * @param {boolean} ambient Whether it hangs below the context in which `execute` was called.
+ */
+function createContext(options, ambient) {
+  const parent = ambient ? storage.getStore() : undefined;
+  if (options === undefined) return new ResilienceContext(parent, undefined, undefined);
+  if (typeof options !== 'object' || options === null) {
+    throw typeError('the options of execute', 'an object', options);
+  }
+  for (const key of Object.keys(options)) {
+    if (!OPTIONS.includes(key)) {
+      throw new TypeError(`execute has no option '${key}'; it takes ${OPTIONS.join(', ')}`);
+    }
+  }
+  const { signal, properties, operationKey, repeatable } = options;
+  if (operationKey !== undefined && typeof operationKey !== 'string') {
+    throw typeError('operationKey', 'a string', operationKey);
+  }
+  if (repeatable !== undefined && typeof repeatable !== 'boolean') {
+    throw typeError('repeatable', 'a boolean', repeatable);
+  }
+  const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
+  if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
+  const context = new ResilienceContext(parent, map, operationKey);
+  if (signal !== undefined) ResilienceContext.follow(context, signal);
+  return context;
+}
+
+/** @param {any} value */
+function isAbortSignal(value) {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof value.aborted === 'boolean' &&
+    typeof value.addEventListener === 'function' &&
+    typeof value.removeEventListener === 'function'
+  );
+}
+
+/** @param {any} properties */
+function readProperties(properties) {
+  const accepted = 'a Map or an iterable of [key, value] pairs';
+  if (typeof properties !== 'object' || typeof properties?.[Symbol.iterator] !== 'function') {
+    throw typeError('properties', accepted, properties);
+  }
+  try {
+    return new Map(properties);
+  } catch (error) {
+    throw Object.assign(rangeError('properties', accepted, properties), { cause: error });
+  }
+}
+
+module.exports = { createContext, isAbortSignal };

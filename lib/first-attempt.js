@@ -1,0 +1,81 @@
+'use strict';
+
+// Executions of a pipeline of retries and fallbacks around one segment at the most. A first attempt that succeeds
+// needs none of them; what fails goes on with them.
+
+const { ResilienceContext } = require('./context.js');
+const { Execution } = require('./execution.js');
+const { Outcome, OutcomeFailure } = require('./outcome.js');
+const { OUTCOME, VALUE } = require('./role.js');
+
+/** @typedef {import('./execution.js').Callback} Callback */
+/** @typedef {import('./outcome.js').AnyOutcome} AnyOutcome */
+
+/**
+ * Runs a combinator whose inside has ended with `outcome` already.
+ *
+ * @typedef {(index: number, context: ResilienceContext, callback: Callback, outcome: AnyOutcome)
+ *   => Promise<AnyOutcome>} GoOn
+ */
+
+class FirstAttempt {
+  #combinators;
+  #role;
+  #inside;
+  #goOn;
+
+  /**
+   * @param {readonly import('./pipeline.js').Combinator[]} combinators Outermost first.
+   * @param {import('./role.js').Role} role What an attempt is.
+   * @param {import('./pipeline.js').Shortcut | undefined} inside Runs attempts that need no more.
+   * @param {GoOn} goOn
+   */
+  constructor(combinators, role, inside, goOn) {
+    this.#combinators = combinators;
+    this.#role = role;
+    this.#inside = inside;
+    this.#goOn = goOn;
+  }
+
+  /** Whether a success is the result and no combinator tells of it. */
+  get isOpen() {
+    for (const combinator of this.#combinators) {
+      if (combinator.passesSuccess?.() !== true) return false;
+    }
+    return true;
+  }
+
+  /**
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @param {0 | 1} form
+   * @returns {Promise<any>}
+   */
+  run(context, callback, form) {
+    for (const combinator of this.#combinators) combinator.begin?.();
+    const first = this.#inside?.isOpen
+      ? this.#inside.run(context, callback, VALUE)
+      : new Execution(this.#role, context, callback).start();
+    const succeeded = form === OUTCOME ? Outcome.success : undefined;
+    return first.then(succeeded, (error) => this.#rescue(context, callback, form, new OutcomeFailure(error)));
+  }
+
+  /**
+   * @param {ResilienceContext} attempted
+   * @param {Callback} callback
+   * @param {0 | 1} form
+   * @param {AnyOutcome} first
+   */
+  async #rescue(attempted, callback, form, first) {
+    const context = ResilienceContext.successorOf(attempted);
+    let outcome = first;
+    for (let index = this.#combinators.length - 1; index >= 0 && !outcome.ok; index -= 1) {
+      outcome = await this.#goOn(index, context, callback, outcome);
+    }
+    if (form === OUTCOME) return outcome;
+    if (outcome.ok) return outcome.result;
+    throw outcome.error;
+  }
+}
+
+module.exports = { FirstAttempt };
