@@ -2,6 +2,7 @@
 
 // A whole server of node:http, node:https or node:http2, in front of whatever listens to its requests.
 
+const { Server: HttpServer } = require('node:http');
 const { Server } = require('node:net');
 
 const { typeError } = require('../options.js');
@@ -19,10 +20,7 @@ const SERVER = {
  * @param {unknown} options `InboundOptions`.
  */
 function protect(given, options) {
-  // Servers of HTTP have a time limit for their connections; those of node:net and node:tls have none.
-  if (!(given instanceof Server) || typeof (/** @type {any} */ (given).setTimeout) !== 'function') {
-    throw typeError('the server of protect', 'an HTTP server', given);
-  }
+  if (!isHttpServer(given)) throw typeError('the server of protect', 'an HTTP server', given);
   const server = given;
   const admission = new Admission(SERVER, options);
   /** Of those that expect 100 Continue: they come a second time, when they are handed on. */
@@ -49,6 +47,18 @@ function protect(given, options) {
   // Without a listener to this event, Node.js says 100 Continue before anyone is asked.
   if (!server.listeners('checkContinue').includes(goOn)) server.on('checkContinue', goOn);
   return admission.expose({});
+}
+
+/**
+ * Servers of HTTP have a time limit for their connections; those of node:net and node:tls have none. On Bun those
+ * of node:http are none of node:net.
+ *
+ * @param {any} given
+ * @returns {given is Server}
+ */
+function isHttpServer(given) {
+  if (given instanceof HttpServer) return true;
+  return given instanceof Server && typeof (/** @type {any} */ (given).setTimeout) === 'function';
 }
 
 /**
