@@ -7,7 +7,7 @@ const { binding } = require('./addon.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 14;
+const HEADER = 15;
 /** Numbers of one effect. */
 const RECORD = 12;
 /** Effects in the ring. */
@@ -28,6 +28,7 @@ const SECOND = 10;
 const ANSWER = 11;
 const THIRD = 12;
 const FOURTH = 13;
+const CLOSED = 14;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -223,6 +224,7 @@ module.exports = {
   BACKLOG,
   CLOCK,
   CLOCK_OVERRIDE,
+  CLOSED,
   EFFECT,
   HEADER,
   MAX_GATES,

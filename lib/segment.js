@@ -3,7 +3,7 @@
 // A run of adjacent gates, compiled into one native object. What users gave for each gate (callbacks, names)
 // stays here; what decides is native.
 
-const { MAX_GATES, binding, giveBack, guard, hot, report, thread } = require('./native.js');
+const { CLOSED, MAX_GATES, binding, channel, giveBack, guard, hot, report, thread } = require('./native.js');
 const { immediate, typeError } = require('./options.js');
 const { setClock } = require('./timer.js');
 
@@ -82,7 +82,7 @@ const segments = new Map();
 /** @type {FinalizationRegistry<number>} */
 const collected = new FinalizationRegistry((key) => {
   segments.delete(key);
-  report(hot.remove(key));
+  if (channel[CLOSED] === 0) report(hot.remove(key));
 });
 
 class Segment {

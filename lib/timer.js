@@ -9,7 +9,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { promisify } = require('node:util');
 
-const { CLOCK, CLOCK_OVERRIDE, WAKE, channel, hot, report } = require('./native.js');
+const { CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
@@ -114,6 +114,7 @@ function setTimer(afterCall) {
 
 /** @param {() => void} afterCall */
 function onTimer(afterCall) {
+  if (channel[CLOSED] !== 0) return;
   timer = undefined;
   armedFor = Infinity;
   keepsAlive = false;

@@ -43,7 +43,6 @@ export const DIFFERENCES = {
     { file: 'http-express.test.mjs', tests: /^Express [45]( > res.sendFile.*)?$/, why: 'sends otherwise' },
     { file: 'http-node.test.mjs', tests: /^no report/, why: 'its HTTP/2 server ends the process' },
     { file: 'mock-timers.test.mjs', tests: /tool|mock timers/, why: 'mocks what was captured before, too' },
-    { file: 'realms.test.mjs', tests: /^no report/, why: 'tears addons down before its registries' },
     { file: 'process-exit.test.mjs', tests: /code 13|^CASE 9: a forked/, why: 'has other exit codes' },
   ],
 };

@@ -40,7 +40,9 @@ const ANSWER: usize = 11;
 /// By JavaScript: the third and the fourth argument of `leave`.
 const THIRD: usize = 12;
 const FOURTH: usize = 13;
-const HEADER: usize = 14;
+/// By Rust: 1 when its side is gone, and a call would reach freed memory.
+const CLOSED: usize = 14;
+const HEADER: usize = 15;
 const RECORD: usize = 12;
 const RECORDS: usize = 128;
 
@@ -119,6 +121,13 @@ impl Channel {
         // `self.0` holds a reference, so it outlives this borrow. JavaScript runs on this same thread, and no
         // borrow lasts into JavaScript. `new` has checked the length.
         unsafe { self.0.as_mut() }
+    }
+}
+
+/// Some runtimes fire timers and tell of what was collected when they have torn addons down.
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.slots()[CLOSED] = 1.0;
     }
 }
 
