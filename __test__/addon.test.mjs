@@ -26,12 +26,21 @@ for (const file of ['package.json', 'index.js', 'binding.js', 'lib']) {
   cpSync(path.join(root, file), path.join(install, file), { recursive: true });
 }
 
+/** Installs the package of this platform, with something that is no addon. */
+function installAddon(t) {
+  const target = path.join(folder, 'node_modules/@ylcnfrht', `resilience-${here}`);
+  t.after(() => rmSync(target, { recursive: true }));
+  cpSync(path.join(root, 'npm', here), target, { recursive: true });
+  writeFileSync(path.join(target, `resilience.${here}.node`), 'no library');
+}
+
 /** What requiring the package brings in a process of its own. */
-function load(before = '') {
+function load(before = '', ...flags) {
   const source = `${before};
     try { require('@ylcnfrht/resilience'); } catch (error) { console.log(error.message); }`;
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, ['--eval', source], { cwd: folder, timeout: 30_000 }, (error, stdout) =>
+    const args = [...flags, '--eval', source];
+    execFile(process.execPath, args, { cwd: folder, timeout: 30_000 }, (error, stdout) =>
       error === null ? resolve(stdout.trim()) : reject(error),
     );
   });
@@ -58,10 +67,7 @@ Elsewhere it has to be built from source: https://github.com/ylcnfrht/resilience
 });
 
 test('an addon that does not load: one error with the reason', async (t) => {
-  const target = path.join(folder, 'node_modules/@ylcnfrht', `resilience-${here}`);
-  t.after(() => rmSync(target, { recursive: true }));
-  cpSync(path.join(root, 'npm', here), target, { recursive: true });
-  writeFileSync(path.join(target, `resilience.${here}.node`), 'no library');
+  installAddon(t);
   const [first, ...reason] = (await load()).split('\n');
   assert.equal(
     first,
@@ -69,6 +75,16 @@ test('an addon that does not load: one error with the reason', async (t) => {
       `the package @ylcnfrht/resilience-${here}@${version}:`,
   );
   assert.ok(reason.join('\n').includes(`resilience.${here}.node`), reason.join('\n'));
+});
+
+test('addons that are disabled: one error with the option', async (t) => {
+  installAddon(t);
+  assert.equal(
+    await load('', '--no-addons'),
+    '@ylcnfrht/resilience may not load its native addon: ' +
+      `Cannot load native addon because loading addons is disabled.
+Node.js loads no addon with --no-addons, nor with --permission unless there is --allow-addons.`,
+  );
 });
 
 test('what the loader says for another reason is left as it is', async () => {

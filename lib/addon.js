@@ -28,6 +28,13 @@ function describe(tried) {
     tried.find((message) => message.includes(`resilience-${name}`));
   const platform = PREBUILT.find((name) => about(name) !== undefined);
   const machine = `${process.platform} ${process.arch}`;
+  const disabled = tried.find((message) => message.includes('loading addons is disabled'));
+  if (disabled !== undefined) {
+    return [
+      `${root} may not load its native addon: ${disabled}`,
+      'Node.js loads no addon with --no-addons, nor with --permission unless there is --allow-addons.',
+    ];
+  }
   if (platform === undefined) {
     return [
       `${root} has no prebuilt addon for ${machine}, only for ${PREBUILT.join(', ')}.`,
