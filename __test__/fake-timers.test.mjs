@@ -40,6 +40,12 @@ test('every deadline follows the fake timers of Jest, modern and legacy', async 
   assert.deepEqual([numPassedTests, numTotalTests], [TESTS, TESTS]);
 });
 
+test('Jest finds no open handle', async () => {
+  const args = ['--json', '--silent', '--watchman=false', '--detectOpenHandles'];
+  const { numPassedTests, openHandles } = await report('node_modules/jest/bin/jest.js', ...args);
+  assert.deepEqual([numPassedTests, openHandles], [TESTS, []]);
+});
+
 test('every deadline follows the fake timers of Sinon', async () => {
   assert.deepEqual(await report('sinon.spec.js'), { passed: TESTS });
 });

@@ -6,7 +6,7 @@
 // Where a test tool has replaced `setTimeout`, deadlines armed meanwhile get a timer of that tool each: some
 // tools replace timers but no clock, so only the fired timer itself can say that its time has come.
 
-const { AsyncLocalStorage } = require('node:async_hooks');
+const { AsyncResource } = require('node:async_hooks');
 const { promisify } = require('node:util');
 
 const { CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
@@ -23,8 +23,15 @@ let realPerformanceNow;
 /** @type {(() => number) | undefined} */
 let realDateNow;
 
+/** To Jest, each resource is an open handle that does not say that it keeps nothing alive. */
+class Outside extends AsyncResource {
+  hasRef() {
+    return false;
+  }
+}
+
 // A timer made inside a request would keep that request's stores alive.
-const outsideOfRequests = AsyncLocalStorage.snapshot();
+const outsideOfRequests = new Outside('ResilienceTimer');
 
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
@@ -101,7 +108,7 @@ function setTimer(afterCall) {
     armedFor = wake;
     if (timer !== undefined) realClearTimeout(timer);
     const delay = Math.min(Math.max(Math.ceil(wake - channel[CLOCK]), 1), MAX_DELAY_MS);
-    timer = outsideOfRequests(() => realSetTimeout(onTimer, delay, afterCall));
+    timer = outsideOfRequests.runInAsyncScope(realSetTimeout, undefined, onTimer, delay, afterCall);
     keepsAlive = true;
   }
   const pending = wake !== Infinity;
