@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -25,9 +25,13 @@ let tarball;
 let contents;
 let checkPackage;
 let publint;
+let parseYaml;
 
 before(async () => {
-  if (!existsSync(path.join(tools, 'node_modules'))) {
+  const [installed, locked] = ['node_modules/.package-lock.json', 'package-lock.json'].map((file) =>
+    statSync(path.join(tools, file), { throwIfNoEntry: false }),
+  );
+  if (installed === undefined || installed.mtimeMs < locked.mtimeMs) {
     const stdio = ['ignore', 'ignore', 'inherit'];
     execSync('npm ci --ignore-scripts --no-audit --no-fund', { cwd: tools, stdio });
   }
@@ -38,6 +42,7 @@ before(async () => {
   const attw = await load('@arethetypeswrong/core');
   ({ checkPackage } = attw);
   ({ publint } = await load('publint'));
+  ({ load: parseYaml } = await load('js-yaml'));
   contents = attw.createPackageFromTarballData(tarball);
 });
 
@@ -66,6 +71,9 @@ function reach(first) {
 
 const filesIn = (folder) =>
   packed.files.map(({ path: file }) => file).filter((file) => file.startsWith(`${folder}/`));
+
+const workflow = (name) =>
+  parseYaml(readFileSync(path.join(root, '.github/workflows', `${name}.yml`), 'utf8'));
 
 /** All strings in a value of package.json. */
 const strings = (value) =>
@@ -106,9 +114,31 @@ test(`with the addon of one platform it is no larger than ${MOST_BYTES} bytes, u
   assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
 });
 
-test('the release workflow builds the addon of every target', () => {
-  const workflow = readFileSync(path.join(root, '.github/workflows/release.yml'), 'utf8');
-  const built = [...workflow.matchAll(/platform: (\S+), runner: \S+, target: ([\w-]+)/g)];
-  assert.deepEqual(built.map(([, , target]) => target).sort(), [...manifest.napi.targets].sort());
-  assert.deepEqual(built.map(([, platform]) => platform).sort(), readdirSync(path.join(root, 'npm')).sort());
+test('the release workflow builds and tests the addon of every target', () => {
+  const { build, test: glibc, 'test-musl': musl } = workflow('release').jobs;
+  const platforms = readdirSync(path.join(root, 'npm')).sort();
+  const built = build.strategy.matrix.include;
+  assert.deepEqual(built.map(({ target }) => target).sort(), [...manifest.napi.targets].sort());
+  assert.deepEqual(built.map(({ platform }) => platform).sort(), platforms);
+  const matrices = [glibc.strategy.matrix, musl.strategy.matrix];
+  assert.deepEqual(matrices.flatMap(({ platform }) => platform).sort(), platforms);
+  for (const { platform, include } of matrices) {
+    assert.deepEqual(include.map((machine) => machine.platform), platform);
+  }
+});
+
+test('the release workflow publishes what was tested, with provenance', () => {
+  const { publish, ...others } = workflow('release').jobs;
+  assert.deepEqual([...publish.needs].sort(), Object.keys(others).sort());
+  assert.equal(publish.permissions['id-token'], 'write');
+  assert.equal(publish.env.NPM_CONFIG_PROVENANCE, 'true');
+});
+
+test('the workflows run scripts that there are', () => {
+  const steps = ['ci', 'release'].flatMap((name) =>
+    Object.values(workflow(name).jobs).flatMap((job) => job.steps),
+  );
+  const commands = steps.map(({ run }) => run ?? '').join('\n');
+  const scripts = [...commands.matchAll(/npm run (\S+)/g)].map(([, script]) => script);
+  assert.ok(scripts.length > 0 && scripts.every((script) => script in manifest.scripts), String(scripts));
 });
