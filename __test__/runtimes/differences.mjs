@@ -30,7 +30,9 @@ export const DIFFERENCES = {
     { file: 'http-unread-body.test.mjs', tests: /huge upload/, why: 'closes before the answer is read' },
     { file: 'option-fuzz.test.mjs', tests: /seed/, why: 'its messages about revoked proxies name no option' },
     { file: 'process-exit.test.mjs', tests: /code 13|code 1$/, why: 'has other exit codes' },
+    { file: 'refusals.test.mjs', tests: /carries no stack/, why: 'error.stack is undefined then' },
     { file: 'resilient-fetch-server.test.mjs', tests: /./, why: 'uses an Agent of undici' },
+    { file: 'simulate-runs.test.mjs', tests: /thread is|at once/, why: 'no event loop figures; mocks stay' },
   ],
   deno: [
     ...REPOSITORY,
