@@ -17,16 +17,16 @@ const ask = async (...args) => {
 console.log(`${COUNT.toLocaleString('en')} executions in flight, explicit, Node ${process.version}`);
 console.log('  bytes of heap an execution, beyond its callback\'s promise');
 for (const name of ['fixed limiter', 'fixed limiter + timeout', 'adaptive limiter + timeout']) {
-  const { heap } = await ask('heap', name, COUNT);
+  const heap = await ask('heap', COUNT, name);
   console.log(`    ${name.padEnd(40)}${heap.toFixed(0).padStart(8)}`);
 }
 console.log('  ns to begin and end one, the others pending');
-const cases = ['callback alone', 'limiter', 'limiter + timeout', 'setTimeout + clearTimeout'];
-const times = new Map(cases.map((name) => [name, []]));
+const rounds = [];
 for (let round = 0; round < ROUNDS; round++) {
-  for (const name of cases) times.get(name).push((await ask('time', name, COUNT)).ns);
+  const times = await ask('time', COUNT);
+  rounds.push({ ...times, 'the deadline alone': times['limiter + timeout'] - times.limiter });
 }
-const median = (name) => times.get(name).sort((a, b) => a - b)[Math.floor(ROUNDS / 2)];
-for (const name of cases) console.log(`    ${name.padEnd(40)}${median(name).toFixed(0).padStart(8)}`);
-const deadline = median('limiter + timeout') - median('limiter');
-console.log(`    ${'the deadline alone'.padEnd(40)}${deadline.toFixed(0).padStart(8)}`);
+for (const name of Object.keys(rounds[0])) {
+  const median = rounds.map((times) => times[name]).sort((a, b) => a - b)[Math.floor(ROUNDS / 2)];
+  console.log(`    ${name.padEnd(40)}${median.toFixed(0).padStart(8)}`);
+}
