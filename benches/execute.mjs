@@ -2,7 +2,7 @@
 
 import { measure } from './harness.mjs';
 
-const ROUNDS = process.argv.includes('--quick') ? 5 : 25;
+const ROUNDS = process.argv.includes('--quick') ? 3 : 25;
 const FLOOR = 'bare callback';
 
 /** The last of each group is what the others are compared with. */

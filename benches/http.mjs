@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const QUICK = process.argv.includes('--quick');
-const ROUNDS = QUICK ? 5 : 15;
-const REQUESTS = QUICK ? 3000 : 6000;
-const WARM_UP = QUICK ? 6000 : 20_000;
+const ROUNDS = QUICK ? 3 : 15;
+const REQUESTS = QUICK ? 700 : 6000;
+const WARM_UP = QUICK ? 2000 : 20_000;
 const CONNECTIONS = 8;
 const GROUPS = {
   'node:http': ['this package'],

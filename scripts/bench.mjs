@@ -9,7 +9,7 @@ const HELP = `Usage: npm run bench [-- --quick]
 
 Measures this package beside its peers and beside the bare callback, in one run.
 
-  --quick   fewer rounds: under a minute
+  --quick   fewer rounds, and no overload: about a minute
   --help    this text`;
 
 const benches = path.join(root, 'benches');
@@ -20,7 +20,8 @@ if (peersAreMissing()) {
   const code = await run('npm ci --no-audit --no-fund', [], { shell: true, cwd: benches });
   if (code !== 0) fail('npm ci failed in benches/ (its message is above). It needs the network once.');
 }
-for (const bench of ['execute', 'in-flight', 'threads', 'rate-limiter', 'http']) {
+for (const bench of ['crossing', 'execute', 'queue', 'in-flight', 'threads', 'rate-limiter', 'http', 'overload']) {
+  if (quick && bench === 'overload') continue;
   const code = await run(process.execPath, [`benches/${bench}.mjs`, ...(quick ? ['--quick'] : [])]);
   if (code !== 0) process.exitCode = code;
 }
