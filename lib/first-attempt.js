@@ -3,7 +3,7 @@
 // Executions of a pipeline of retries and fallbacks around one segment at the most. A first attempt that succeeds
 // needs none of them; what fails goes on with them.
 
-const { ResilienceContext } = require('./context.js');
+const { ResilienceContext, storage } = require('./context.js');
 const { Execution } = require('./execution.js');
 const { Outcome, OutcomeFailure } = require('./outcome.js');
 const { OUTCOME, VALUE } = require('./role.js');
@@ -22,18 +22,22 @@ class FirstAttempt {
   #combinators;
   #role;
   #inside;
+  #ambient;
   #goOn;
 
   /**
    * @param {readonly import('./pipeline.js').Combinator[]} combinators Outermost first.
    * @param {import('./role.js').Role} role What an attempt is.
    * @param {import('./pipeline.js').Shortcut | undefined} inside Runs attempts that need no more.
+   * @param {boolean} ambient Whether all of it is in the context's AsyncLocalStorage scope: the gates call functions of
+   *   the user's as well.
    * @param {GoOn} goOn
    */
-  constructor(combinators, role, inside, goOn) {
+  constructor(combinators, role, inside, ambient, goOn) {
     this.#combinators = combinators;
     this.#role = role;
     this.#inside = inside;
+    this.#ambient = ambient;
     this.#goOn = goOn;
   }
 
@@ -53,11 +57,21 @@ class FirstAttempt {
    */
   run(context, callback, form) {
     for (const combinator of this.#combinators) combinator.begin?.();
-    const first = this.#inside?.isOpen
-      ? this.#inside.run(context, callback, VALUE)
-      : new Execution(this.#role, context, callback).start();
+    const first = this.#ambient
+      ? storage.run(context, () => this.#start(context, callback))
+      : this.#start(context, callback);
     const succeeded = form === OUTCOME ? Outcome.success : undefined;
     return first.then(succeeded, (error) => this.#rescue(context, callback, form, new OutcomeFailure(error)));
+  }
+
+  /**
+   * @param {ResilienceContext} context
+   * @param {Callback} callback
+   * @returns {Promise<unknown>}
+   */
+  #start(context, callback) {
+    if (this.#inside?.isOpen) return this.#inside.run(context, callback, VALUE);
+    return new Execution(this.#role, context, callback).start();
   }
 
   /**

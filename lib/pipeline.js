@@ -105,18 +105,19 @@ class ResiliencePipeline {
     });
     const { combinators, segment, isOrdered } = shapeOf(stages);
     this.#isSimple = isOrdered && combinators.length === 0;
-    const direct = { segment, ambient, nested: false };
-    const whole = this.#isSimple ? direct : { segment: undefined, ambient: false, nested: true };
+    const whole = this.#isSimple
+      ? { segment, ambient, nested: false }
+      : { segment: undefined, ambient: false, nested: true };
     this.#outer = [new Role({ ...whole, form: VALUE }), new Role({ ...whole, form: OUTCOME })];
     this.#told = new Role({ ...whole, form: OUTCOME, isTold: true });
-    if (isOrdered) {
-      const inside = shortcutOf(segment, ambient);
-      const role = new Role({ ...direct, form: VALUE });
-      this.#shortcut = this.#isSimple
-        ? inside
-        : new FirstAttempt(combinators, role, inside, (index, context, callback, outcome) =>
-            this.#combine(combinators[index], index, context, callback, undefined, outcome),
-          );
+    if (this.#isSimple) {
+      this.#shortcut = shortcutOf(segment, ambient);
+    } else if (isOrdered) {
+      const role = new Role({ segment, ambient: false, nested: false, form: VALUE });
+      const inside = shortcutOf(segment, false);
+      this.#shortcut = new FirstAttempt(combinators, role, inside, ambient, (index, context, callback, outcome) =>
+        this.#combine(combinators[index], index, context, callback, undefined, outcome),
+      );
     }
     this.#views = views;
     this.#ambient = ambient;
