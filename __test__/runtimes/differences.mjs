@@ -17,6 +17,7 @@ export const DIFFERENCES = {
   bun: [
     ...REPOSITORY,
     { file: 'undici.test.mjs', why: 'undici is a module of its own there, without Agent.compose()' },
+    { file: 'async-local-storage.test.mjs', tests: /^nothing keeps a store/, why: 'collects later, at times' },
     { file: 'clock-changes.test.mjs', tests: /^a wall clock/, why: 'needs a flag of Node.js' },
     { file: 'cluster.test.mjs', tests: /^processes that are killed/, why: 'does not spread connections' },
     { file: 'context.test.mjs', tests: /keeps no settled one alive$/, why: 'collects later' },
