@@ -101,9 +101,13 @@ test('the decisions tell of each move of the limit, by rules that the types know
   await run(t, pipeline, dependency, 1500, 2000);
   dependency.latencyMs = 160;
   await run(t, pipeline, dependency, 1500, 4000);
-  dependency.hangs = true;
-  await run(t, pipeline, dependency, 1500, 3000);
-  dependency.heal();
+  // Twice, because probes follow the time of day, and one in a hang tells of no loss: the next is two minutes away.
+  for (let hang = 0; hang < 2; hang += 1) {
+    dependency.hangs = true;
+    await run(t, pipeline, dependency, 1500, 3000);
+    dependency.heal();
+    await run(t, pipeline, dependency, 1500, 3000);
+  }
   dependency.latencyMs = 40;
   await run(t, pipeline, dependency, 1500, 3000);
   dependency.capacity = 30;
@@ -123,11 +127,11 @@ test('the decisions tell of each move of the limit, by rules that the types know
     if (['undo', 'loss-not-ours', 'recover'].includes(rule)) assert.ok(newLimit >= oldLimit);
   }
   assert.equal(Math.floor(limit), limiter.limit);
-  // Which other ones depends on the moment: probes follow the time of day, and one in the hang tells of no loss.
   const rules = new Set(seen.map(({ rule }) => rule));
   for (const rule of ['grow', 'trim', 'cut', 'probe', 'headroom']) {
     assert.ok(rules.has(rule), `${rule} is none of ${[...rules]}`);
   }
+  assert.ok(rules.has('outage') || rules.has('loss-cut'), String([...rules]));
 
   // The whole-number changes are the same story.
   const changed = events.filter(({ name }) => name === 'OnLimitChanged').map(({ args }) => args.newLimit);

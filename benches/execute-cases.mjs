@@ -13,12 +13,12 @@ import {
   TimeoutStrategy,
   wrap,
 } from 'cockatiel';
-import { Sema } from 'async-sema';
 import CircuitBreaker from 'opossum';
 import pLimit from 'p-limit';
 
 import resilience from '../index.js';
 import { serve } from './harness.mjs';
+import { limited } from './sema.mjs';
 
 const empty = async () => {};
 const reading = async ({ signal }) => {
@@ -95,17 +95,7 @@ serve({
     const limit = pLimit(10);
     return () => limit(empty);
   },
-  'async-sema': () => {
-    const sema = new Sema(10);
-    return async () => {
-      await sema.acquire();
-      try {
-        return await empty();
-      } finally {
-        sema.release();
-      }
-    };
-  },
+  'async-sema': () => limited(10, empty),
   'refused, execute': refused('execute'),
   'refused, settle': refused('settle'),
   'cockatiel bulkhead, refused': () => {

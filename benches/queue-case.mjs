@@ -1,10 +1,10 @@
 // The cases of queue.mjs: so many executions begin in one turn behind a limit of ten, and all are awaited.
 
 import { bulkhead } from 'cockatiel';
-import { Sema } from 'async-sema';
 import pLimit from 'p-limit';
 
 import resilience from '../index.js';
+import { limited } from './sema.mjs';
 
 const LIMIT = 10;
 const empty = async () => {};
@@ -27,17 +27,7 @@ const CASES = {
     const limit = pLimit(LIMIT);
     return () => limit(empty);
   },
-  'async-sema': () => {
-    const sema = new Sema(LIMIT);
-    return async () => {
-      await sema.acquire();
-      try {
-        return await empty();
-      } finally {
-        sema.release();
-      }
-    };
-  },
+  'async-sema': () => limited(LIMIT, empty),
 };
 
 const run = CASES[process.argv[2]]();
