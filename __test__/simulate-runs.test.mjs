@@ -159,11 +159,18 @@ test('what onProgress throws ends it and is what it rejects with', async (t) => 
     calls += 1;
     throw mine;
   };
-  await assert.rejects(simulate({ scenario: LONG, seeds: 10, onProgress }), (error) => error === mine);
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const simulation = simulate({ scenario: LONG, seeds: 10, onProgress });
+  const rejected = assert.rejects(simulation, (error) => error === mine);
+  while (calls === 0) {
+    await setImmediate();
+    t.mock.timers.tick(100);
+  }
+  await rejected;
   assert.ok(runs.length > 0 && runs.length <= 10);
   assert.deepEqual(new Set(runs.map(({ state }) => state)), new Set(['cancelled']));
   const before = calls;
-  await delay(250);
+  t.mock.timers.tick(10_000);
   assert.equal(calls, before, 'it is not called again');
   // At the end of a short one, too.
   await assert.rejects(simulate({ scenario: SMALL, onProgress }), (error) => error === mine);
