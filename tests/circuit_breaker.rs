@@ -24,7 +24,7 @@ const SETTINGS: Settings = Settings {
     half_open_probes: 1,
 };
 
-fn breaker(settings: Settings) -> Gate {
+const fn breaker(settings: Settings) -> Gate {
     Gate::CircuitBreaker(CircuitBreaker::new(settings))
 }
 

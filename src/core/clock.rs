@@ -16,7 +16,7 @@ impl Nanos {
         clippy::cast_sign_loss,
         reason = "a float to integer cast saturates, which is what is wanted"
     )]
-    pub fn from_ms(ms: f64) -> Self {
+    pub const fn from_ms(ms: f64) -> Self {
         Self((ms * NANOS_PER_MS) as u64)
     }
 
@@ -56,7 +56,7 @@ impl Nanos {
 
     /// This point moved `ms` milliseconds into the future, saturating.
     #[must_use]
-    pub fn plus_ms(self, ms: f64) -> Self {
+    pub const fn plus_ms(self, ms: f64) -> Self {
         Self(self.0.saturating_add(Self::from_ms(ms).0))
     }
 

@@ -212,7 +212,7 @@ impl Model {
         (enough && (too_many || too_slow) || row).then(|| self.open(now, failures, share(failures)))
     }
 
-    fn open(&mut self, now: Nanos, failures: u32, failure_rate: f64) -> Done {
+    const fn open(&mut self, now: Nanos, failures: u32, failure_rate: f64) -> Done {
         self.break_ms = self.settings.break_ms;
         self.begin(Period::Open { since: now, until: now.plus_ms(self.break_ms) });
         Done::Opened(Opened { break_ms: self.break_ms, failures, failure_rate, half_open_attempts: self.reopened })
@@ -223,7 +223,7 @@ impl Model {
         self.past
     }
 
-    pub fn set_break(&mut self, name: usize, break_ms: f64) {
+    pub const fn set_break(&mut self, name: usize, break_ms: f64) {
         if let Period::Open { since, .. } = self.period
             && name == self.past
         {

@@ -53,7 +53,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(settings: Settings) -> Self {
+    pub const fn new(settings: Settings) -> Self {
         Self {
             settings,
             breaker: CircuitBreaker::new(settings),
@@ -65,7 +65,7 @@ impl Pair {
         }
     }
 
-    fn now(&self) -> Nanos {
+    const fn now(&self) -> Nanos {
         Nanos::from_ms(self.now_ms)
     }
 

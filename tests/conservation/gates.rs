@@ -30,7 +30,7 @@ const fn deadline(timeout_ms: f64) -> Gate {
     Gate::Deadline(Deadline { timeout_ms })
 }
 
-fn breaker(slow_call_ms: f64, half_open_probes: u32) -> Gate {
+const fn breaker(slow_call_ms: f64, half_open_probes: u32) -> Gate {
     Gate::CircuitBreaker(CircuitBreaker::new(Settings {
         failure_ratio: 0.5,
         slow_call_ratio: 0.5,

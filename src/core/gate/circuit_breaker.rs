@@ -138,7 +138,7 @@ pub struct CircuitBreaker {
 impl CircuitBreaker {
     /// A closed circuit.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub const fn new(settings: Settings) -> Self {
         Self {
             settings,
             state: State::Closed,
@@ -280,7 +280,7 @@ impl CircuitBreaker {
     }
 
     /// Changes the length of the break that began with `epoch`, if it still lasts.
-    pub fn set_break(&mut self, epoch: u64, break_ms: f64) {
+    pub const fn set_break(&mut self, epoch: u64, break_ms: f64) {
         if let State::Open { since, until } = &mut self.state
             && epoch == self.epoch
         {

@@ -63,12 +63,12 @@ pub struct Health {
 impl Health {
     /// No calls yet.
     #[must_use]
-    pub fn new(duration_ms: f64) -> Self {
+    pub const fn new(duration_ms: f64) -> Self {
         Self {
             duration: Nanos::from_ms(duration_ms),
             width: Nanos::from_ms(duration_ms / BUCKETS),
             buckets: VecDeque::new(),
-            total: Counts::default(),
+            total: Counts { calls: 0, failures: 0, slow: 0 },
         }
     }
 
