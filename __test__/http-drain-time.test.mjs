@@ -13,39 +13,90 @@ function drainTime(t) {
   const clock = { now: 1000 };
   t.mock.method(performance, 'now', () => clock.now);
   const drain = new DrainTime();
-  const ends = (count, everyMs) => {
+  /** One after another, each of which takes that long. */
+  const serve = (count, heldMs) => {
     for (let index = 0; index < count; index++) {
-      clock.now += everyMs;
-      drain.ended();
+      const startedAt = drain.started();
+      clock.now += heldMs;
+      drain.ended(startedAt);
     }
   };
-  return { clock, drain, ends };
+  return { clock, drain, serve };
 }
 
-test('nothing is known before a request has ended', (t) => {
+/** Up to a part in a million. */
+const assertNear = (actual, expected) =>
+  assert.ok(Math.abs(actual - expected) <= expected / 1e6, `${actual} is not ${expected}`);
+
+test('nothing is known before a request has begun', (t) => {
   const { clock, drain } = drainTime(t);
-  assert.equal(drain.seconds(10), 0);
+  assert.equal(drain.seconds(10, 1), 0);
   clock.now += 5000;
-  assert.equal(drain.seconds(10), 0);
+  assert.equal(drain.seconds(10, 1), 0);
 });
 
-test('it converges to the time between two ends, times the queue', (t) => {
-  const { drain, ends } = drainTime(t);
-  ends(200, 100);
-  assert.ok(Math.abs(drain.seconds(0) - 0.1) < 1e-6, `${drain.seconds(0)}`);
-  assert.ok(Math.abs(drain.seconds(49) - 5) < 1e-4);
-  ends(200, 400);
-  assert.ok(Math.abs(drain.seconds(9) - 4) < 1e-4);
+test('it is the time for which a request holds its permit, times the queue, shared among the permits', (t) => {
+  const { drain, serve } = drainTime(t);
+  serve(1, 100);
+  assertNear(drain.seconds(0, 1), 0.1);
+  assertNear(drain.seconds(49, 1), 5);
+  assertNear(drain.seconds(49, 10), 0.5);
+  serve(200, 400);
+  assertNear(drain.seconds(9, 1), 4);
 });
 
-test('while none ends, the time since the last one counts', (t) => {
-  const { clock, drain, ends } = drainTime(t);
-  ends(100, 10);
+test('time in which no request runs is not slowness', (t) => {
+  const { clock, drain, serve } = drainTime(t);
+  serve(100, 10);
+  clock.now += 3_600_000;
+  assertNear(drain.seconds(99, 10), 0.1);
+  // A burst fills the permits, and the first of it ends.
+  const startedAt = Array.from({ length: 10 }, () => drain.started());
+  assertNear(drain.seconds(99, 10), 0.1);
+  clock.now += 10;
+  assertNear(drain.seconds(99, 10), 0.1);
+  for (const each of startedAt) drain.ended(each);
+  assertNear(drain.seconds(99, 10), 0.1);
+});
+
+test('requests that come one by one in a quiet time tell how fast many at once would be', (t) => {
+  const { clock, drain, serve } = drainTime(t);
+  for (let index = 0; index < 50; index++) {
+    serve(1, 20);
+    clock.now += 60_000;
+  }
+  assertNear(drain.seconds(19, 5), 0.08);
+});
+
+test('a stream that is open through a quiet time is not slowness of the others', (t) => {
+  const { clock, drain, serve } = drainTime(t);
+  serve(100, 10);
+  const stream = drain.started();
+  clock.now += 3_600_000;
+  serve(4, 10);
+  assertNear(drain.seconds(9, 5), 0.02);
+  // Nor do hours of it count as such, once it has ended.
+  drain.ended(stream);
+  serve(50, 10);
+  assert.ok(drain.seconds(9, 5) < 0.1, `${drain.seconds(9, 5)}`);
+});
+
+test('while some run and none ends, the time since the last change counts', (t) => {
+  const { clock, drain, serve } = drainTime(t);
+  serve(100, 10);
+  const hanging = drain.started();
   clock.now += 3000;
-  assert.equal(drain.seconds(1), 6);
-  drain.ended();
-  // One long interval among many short ones.
-  assert.ok(drain.seconds(0) > 0.3 && drain.seconds(0) < 0.32, `${drain.seconds(0)}`);
+  assertNear(drain.seconds(1, 1), 6);
+  drain.ended(hanging);
+  // One long request among many short ones.
+  assertNear(drain.seconds(0, 1), 0.309);
+});
+
+test('requests that hang from the first on are no sign of speed', (t) => {
+  const { clock, drain } = drainTime(t);
+  drain.started();
+  clock.now += 4000;
+  assertNear(drain.seconds(1, 1), 8);
 });
 
 for (const [seconds, least, most] of [
@@ -90,5 +141,39 @@ forEachAdapter((adapter) => {
     for (const count of Object.values(counts)) assert.ok(count >= 5, JSON.stringify(counts));
     held[0].answer({ text: 'first' });
     assert.equal((await first.response).status, 200);
+  });
+}, allAdapters);
+
+forEachAdapter((adapter) => {
+  test('a burst after a quiet time is told to come back as in a busy one', async (t) => {
+    const { held, answers } = nativeHeldRoute();
+    const options = { concurrency: { permitLimit: 1, queueLimit: 9 } };
+    const { send, limiter } = await serve(t, adapter, { options, answers });
+    const clock = performance.now.bind(performance);
+    let quietMs = 0;
+    t.mock.method(performance, 'now', () => clock() + quietMs);
+    // Its least, without the spread.
+    t.mock.method(Math, 'random', () => 0);
+    for (let index = 0; index < 3; index++) {
+      const { response } = send('/work');
+      await until(() => held.length === index + 1);
+      held[index].answer({ text: 'served' });
+      assert.equal((await response).status, 200);
+    }
+    for (let burst = 0; burst < 2; burst++) {
+      quietMs += 3_600_000;
+      const already = held.length;
+      const sent = Array.from({ length: 10 }, () => send('/work').response);
+      await until(() => held.length === already + 1 && limiter.queued === 9);
+      const { status, headers } = await send('/work').response;
+      assert.equal(status, 503);
+      // Ten of them at the speed of this machine.
+      assert.ok(Number(headers['retry-after']) <= 5, headers['retry-after']);
+      for (let index = 0; index < 10; index++) {
+        await until(() => held.length > already + index);
+        held[already + index].answer({ text: 'served' });
+      }
+      for (const response of sent) assert.equal((await response).status, 200);
+    }
   });
 }, allAdapters);

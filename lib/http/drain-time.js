@@ -1,9 +1,9 @@
 'use strict';
 
-// When a refused client may come back: as soon as the queue in front of it will have drained, judged by how
-// often a request has ended of late.
+// When a refused client may come back: as soon as the queue in front of it will have drained. By Little's law that
+// takes as long as its requests hold their permits, shared among the permits. Time without a request is no part of it.
 
-/** Weight of each interval between two ends. */
+/** Weight of each request that has ended. */
 const WEIGHT = 0.1;
 /** Nobody knows what will be in more than a minute. */
 const MAX_S = 60;
@@ -11,25 +11,43 @@ const MAX_S = 60;
 const MIN_SPREAD_S = 3;
 
 class DrainTime {
+  /** How long a request holds its permit. Until one has ended, nobody knows. */
   #meanMs = 0;
-  #lastEnd = NaN;
+  #hasEnded = false;
+  #running = 0;
+  /** When the last request has begun, or ended. */
+  #changed = 0;
 
-  /** A request has ended, and given its permit back. */
-  ended() {
-    const now = performance.now();
-    if (!Number.isNaN(this.#lastEnd)) this.#meanMs += (now - this.#lastEnd - this.#meanMs) * WEIGHT;
-    this.#lastEnd = now;
+  /** A request begins to hold its permit. @returns {number} What is to be given to `ended`. */
+  started() {
+    this.#running += 1;
+    return (this.#changed = performance.now());
   }
 
   /**
-   * Seconds until a queue of that length has drained.
+   * A request has given its permit back.
+   *
+   * @param {number} startedAt
+   */
+  ended(startedAt) {
+    const now = (this.#changed = performance.now());
+    this.#running -= 1;
+    // An endless stream is no measure for all others.
+    const heldMs = Math.min(now - startedAt, MAX_S * 1000);
+    this.#meanMs += (heldMs - this.#meanMs) * (this.#hasEnded ? WEIGHT : 1);
+    this.#hasEnded = true;
+  }
+
+  /**
+   * Seconds until a queue has drained.
    *
    * @param {number} queued
+   * @param {number} active Those that hold a permit.
    */
-  seconds(queued) {
-    // While none ends, the mean is no longer true.
-    const silence = Number.isNaN(this.#lastEnd) ? 0 : performance.now() - this.#lastEnd;
-    return (Math.max(this.#meanMs, silence) * (queued + 1)) / 1000;
+  seconds(queued, active) {
+    // While some run and none ends, the mean is no longer true.
+    const silence = this.#running === 0 ? 0 : performance.now() - this.#changed;
+    return (Math.max(this.#meanMs, silence) * (queued + 1)) / Math.max(active, 1) / 1000;
   }
 }
 

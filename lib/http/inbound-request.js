@@ -24,6 +24,8 @@ class InboundRequest {
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
   #root;
   #connection;
+  /** When it began to hold what it was admitted by. */
+  #startedAt = 0;
   #answered = false;
   /** Whether its response or its connection has ended. */
   isOver = false;
@@ -86,6 +88,7 @@ class InboundRequest {
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
     const wasOver = this.isOver;
+    if (!wasOver) this.#startedAt = this.admission.drainTime.started();
     const handled = this.#handle();
     handled?.then(undefined, (/** @type {unknown} */ error) => {
       if (!this.isOver) {
@@ -120,7 +123,7 @@ class InboundRequest {
     if (this.isOver) return;
     this.isOver = true;
     unwatch(this.#connection, this);
-    if (this.context !== undefined) this.admission.drainTime.ended();
+    if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
     if (this.res.writableEnded && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
   }

@@ -109,7 +109,8 @@ function cutOff(res) {
 
 /**
  * @param {any} error
- * @returns {{ statusCode: number, code: string, reason?: string, retryAfter?: number, queued?: number }}
+ * @returns {{ statusCode: number, code: string, reason?: string, retryAfter?: number, queued?: number,
+ *   active?: number }}
  */
 function describe(error) {
   if (isExecutionRejected(error)) return error;
@@ -123,10 +124,12 @@ function describe(error) {
  * @param {ReturnType<typeof describe>} refusal
  * @param {Admission} admission
  */
-function retryAfterOf({ statusCode, code, reason, retryAfter, queued }, { drainTime }) {
+function retryAfterOf({ statusCode, code, reason, retryAfter, queued, active }, { drainTime }) {
   if (statusCode === 429) return Math.max(Math.ceil((retryAfter ?? 0) / 1000), 1);
   if (statusCode !== 503) return undefined;
-  if (code === 'BULKHEAD_FULL' && reason !== 'disposed') return spread(drainTime.seconds(queued ?? 0));
+  if (code === 'BULKHEAD_FULL' && reason !== 'disposed') {
+    return spread(drainTime.seconds(queued ?? 0, active ?? 0));
+  }
   return spread((retryAfter ?? 0) / 1000);
 }
 
