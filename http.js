@@ -3,6 +3,7 @@
 // The second public entry: names and nothing else. The contract is http.d.ts.
 
 const { HTTP_REQUEST } = require('./lib/http/admission.js');
+const { addressKey } = require('./lib/http/client-address.js');
 const { resilienceMiddleware } = require('./lib/http/express.js');
 const { fastifyResilience } = require('./lib/http/fastify.js');
 const { honoResilience } = require('./lib/http/hono.js');
@@ -13,6 +14,7 @@ const { resilienceInterceptor } = require('./lib/http/undici.js');
 const { withResilience } = require('./lib/http/node.js');
 
 module.exports.HTTP_REQUEST = HTTP_REQUEST;
+module.exports.addressKey = addressKey;
 module.exports.fastifyResilience = fastifyResilience;
 module.exports.honoResilience = honoResilience;
 module.exports.koaResilience = koaResilience;

@@ -34,8 +34,42 @@ for (const [address, key] of [
   ['::', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['FE80::2%25', 'fe80:0:0:0::/64'],
-  // An IPv4 address inside of another prefix is none of that client's.
-  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+  // What a NAT64 translates is the IPv4 address of a client.
+  ['64:ff9b::192.0.2.1', '192.0.2.1'],
+  ['64:FF9B::c000:201', '192.0.2.1'],
+  ['64:ff9b::', '0.0.0.0'],
+  ['64:ff9b::0.0.0.7', '0.0.0.7'],
+  ['::ffff:0.0.0.0', '0.0.0.0'],
+  // An IPv4 address inside of another prefix is not.
+  ['64:ff9b:1::192.0.2.1', '64:ff9b:1:0::/64'],
+  ['64:ff9b::1:192.0.2.1', '64:ff9b:0:0::/64'],
+  ['2001:db8::192.0.2.1', '2001:db8:0:0::/64'],
+  ['::192.0.2.1', '0:0:0:0::/64'],
+  // With a port, as some proxies write it.
+  ['192.0.2.1:567', '192.0.2.1'],
+  ['192.0.2.1:65535', '192.0.2.1'],
+  ['192.0.2.1:', '192.0.2.1'],
+  ['192.0.2.1:_hidden', '192.0.2.1'],
+  ['[192.0.2.1]', '192.0.2.1'],
+  ['[192.0.2.1]:567', '192.0.2.1'],
+  ['[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
+  ['[2001:db8:1:2::9]:567', '2001:db8:1:2::/64'],
+  ['[2001:DB8:1:2::9%eth0]:567', '2001:db8:1:2::/64'],
+  ['[::ffff:192.0.2.1]:567', '192.0.2.1'],
+  ['::ffff:192.0.2.1:567', '192.0.2.1'],
+  ['[::ffff:c000:201]:567', '192.0.2.1'],
+  ['[64:ff9b::192.0.2.1]:567', '192.0.2.1'],
+  ['64:ff9b::192.0.2.1%eth0', '192.0.2.1'],
+  ['"[2001:db8:1:2::9]:567"', '2001:db8:1:2::/64'],
+  ['"192.0.2.1:567"', '192.0.2.1'],
+  [' 192.0.2.1:567 ', '192.0.2.1'],
+  [' 2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  // Without brackets, what is behind the last colon is of the address.
+  ['2001:db8:1:2::9:567', '2001:db8:1:2::/64'],
+  ['192.0.2.999:567', '192.0.2.999:567'],
+  ['[not:an:address]:1', '[not:an:address]:1'],
+  ['unknown', 'unknown'],
+  ['proxy.example:443', 'proxy.example:443'],
   ['unix:', 'unix:'],
   ['not:an:address', 'not:an:address'],
   ['', ''],
@@ -83,6 +117,13 @@ for (const [name, make] of Object.entries(behindProxy)) {
     assert.equal(await status('192.0.2.1'), 200);
     assert.equal(await status('::ffff:192.0.2.1'), 429);
     assert.equal(await status('192.0.2.2'), 200);
+    // Each connection has a port of its own.
+    assert.equal(await status('192.0.2.3:40001'), 200);
+    assert.equal(await status('192.0.2.3:40002'), 429);
+    assert.equal(await status('192.0.2.3'), 429);
+    assert.equal(await status('[2001:db8:0:2::1]:40001'), 200);
+    assert.equal(await status('[2001:db8:0:2::2]:40002'), 429);
+    assert.equal(await status('64:ff9b::192.0.2.3'), 429);
   });
 }
 

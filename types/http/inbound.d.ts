@@ -12,6 +12,20 @@ import type { ResiliencePipeline } from '../pipeline.js';
  */
 export const HTTP_REQUEST: '@ylcnfrht/resilience.httpRequest';
 
+/**
+ * By what `rateLimit` knows a client that has no `key`: for a `key` of your own that takes an address from a header.
+ *
+ * Of an IPv6 address the first 64 bits, which are a single client's; an IPv4 address that is written as IPv6, or
+ * translated by a NAT64 (`64:ff9b::/96`), is that IPv4 address. A port, brackets, quotes and a zone, which some
+ * proxies write, are no part of it. Anything that is no address is given as it is. Never throws.
+ *
+ * @example
+ * addressKey('192.0.2.1:49152'); // '192.0.2.1'
+ * addressKey('[2001:db8:1:2::9]:49152'); // '2001:db8:1:2::/64'
+ */
+export function addressKey(address: string): string;
+export function addressKey(address: string | undefined): string | undefined;
+
 /** A callback, which may also ask for the type that the framework itself has for its request. */
 export type InboundCallback<Argument, Result> = { bivariant(argument: Argument): Result }['bivariant'];
 
@@ -33,7 +47,7 @@ export interface InboundRateLimit<Request = any> {
   window: Duration;
   /**
    * By what a client is known. `undefined` is a key like any other. Default: its address as the framework has
-   * it, IPv6 by its first 64 bits. One that throws, or gives anything else, is the framework's error to handle.
+   * it, by {@link addressKey}. One that throws, or gives anything else, is the framework's error to handle.
    */
   key?: InboundCallback<Request, string | number | undefined> | undefined;
   /** Default `'fixed-window'`. */
