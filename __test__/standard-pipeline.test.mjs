@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {
-  BulkheadRejectedError,
-  ExecutionRejectedError,
-  TimeoutRejectedError,
-  isTransient,
-  standardPipeline,
-} from '@ylcnfrht/resilience';
+import { standardPipeline } from '@ylcnfrht/resilience';
 import { advance, attempted, scripted } from './support/attempts.mjs';
 import { hold, rejection, simulate, turn } from './support/hold.mjs';
 import { assertIdle } from './support/idle.mjs';
 
-const boom = new Error('boom');
+/** Of the network, so that it is tried again. */
+const boom = Object.assign(new Error('boom'), { code: 'ECONNRESET' });
 const STRATEGIES = ['ConcurrencyLimiter', 'TotalTimeout', 'Retry', 'CircuitBreaker', 'AttemptTimeout'];
 /** Retries at once, so that what is tested is not the backoff. */
 const atOnce = { delay: 0 };
-/** What a predicate gets. */
-const success = (result) => ({ outcome: { ok: true, result } });
-const failure = (error) => ({ outcome: { ok: false, error } });
 
 test('it has its five strategies, and the usual names find them', async () => {
   const pipeline = standardPipeline();
@@ -107,6 +99,19 @@ test('results with a transient status are retried, others are not', async () => 
     assert.deepEqual(await pipeline.execute(callback), { status });
     assert.equal(callback.calls, calls, `${status}`);
   }
+});
+
+test('what no repetition cures is tried once, and the circuit of a healthy dependency stays closed', async () => {
+  const notFound = Object.assign(new Error('Request failed'), { code: 'ERR_BAD_REQUEST', response: { status: 404 } });
+  const pipeline = standardPipeline({ retry: atOnce, circuitBreaker: { minimumThroughput: 2 } });
+  for (const error of [notFound, new TypeError('x is not a function'), new TypeError('Invalid URL')]) {
+    for (let round = 0; round < 5; round += 1) {
+      const callback = scripted(error);
+      assert.equal(await rejection(pipeline.execute(callback)), error);
+      assert.equal(callback.calls, 1);
+    }
+  }
+  assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'closed');
 });
 
 test('options are merged over the defaults, undefined ones leave them', async (t) => {
@@ -220,31 +225,5 @@ test('options of the wrong type or out of range are errors that name them', () =
     for (const [options, message] of cases) {
       assert.throws(() => standardPipeline(options), { name, message });
     }
-  }
-});
-
-test('isTransient: failures but for rejections, of which only a timeout is', () => {
-  const bulkhead = new BulkheadRejectedError('full', { active: 1, queued: 0 });
-  const abort = new DOMException('left', 'AbortError');
-  for (const error of [boom, undefined, 'text', abort, new TimeoutRejectedError(5)]) {
-    assert.equal(isTransient(failure(error)), true);
-  }
-  for (const error of [bulkhead, new ExecutionRejectedError('no')]) {
-    assert.equal(isTransient(failure(error)), false);
-  }
-});
-
-test('isTransient: results whose status says so', () => {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  for (const status of [408, 429, 500, 503, 599]) {
-    assert.equal(isTransient(success({ status })), true);
-    assert.equal(isTransient(success(new Response('', { status }))), true);
-  }
-  for (const status of [200, 301, 400, 404, 428, 499, NaN, '503', undefined, null]) {
-    assert.equal(isTransient(success({ status })), false);
-  }
-  for (const result of [undefined, null, 503, 'text', {}, proxy]) {
-    assert.equal(isTransient(success(result)), false);
   }
 });

@@ -74,7 +74,7 @@ test('the handler hears one request, whatever the attempts', async () => {
   assert.deepEqual(attempts[0].controller.did, ['pause', 'resume', 'abort']);
   assert.equal(attempts[0].controller.abortedBy.name, 'AbortError');
   attempts[0].fail(attempts[0].controller.abortedBy);
-  const lost = new Error('connection lost');
+  const lost = Object.assign(new Error('connection lost'), { code: 'UND_ERR_SOCKET' });
   attempts[1].fail(lost);
   await turn();
   attempts[2].head(200, { a: '1' });

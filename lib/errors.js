@@ -155,7 +155,13 @@ function isExecutionRejected(error) {
 }
 
 /** @param {any} error */
-const isTimeoutRejected = (error) => isExecutionRejected(error) && error.code === 'TIMEOUT';
+function isTimeoutRejected(error) {
+  try {
+    return isExecutionRejected(error) && error.code === 'TIMEOUT';
+  } catch {
+    return false;
+  }
+}
 
 module.exports = {
   BrokenCircuitError,

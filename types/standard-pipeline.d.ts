@@ -53,9 +53,16 @@ export function standardPipeline<T = any>(
 >;
 
 /**
- * Whether trying again may help; the default `shouldHandle` in {@link standardPipeline}. True for a failure,
- * but for the rejections of this package other than `TIMEOUT`; and for a result with a `status` of 408, 429
- * or >= 500, as a `Response` has it.
+ * Whether trying again may help; the default `shouldHandle` in {@link standardPipeline}. True for
+ *
+ * - a status of 408, 425, 429 or >= 500: of a result by `status` or `statusCode`, of an error also by `response`,
+ *   `$metadata.httpStatusCode`, and the codes of Google's clients and of gRPC;
+ * - an error with a `code` of the network (`ECONNRESET`, `UND_ERR_SOCKET`, `ENOTFOUND`, ...), or of a database that
+ *   is in trouble (SQLSTATE 08, 53, 57P01 to 57P03, 40001, 40P01), and what the `fetch` of Deno and of Bun throw;
+ * - a `TimeoutError`, and of the rejections of this package `TIMEOUT`.
+ *
+ * An error speaks by itself, by its `cause`s and, if it is an `AggregateError`, by its parts. Any other 4xx, an abort,
+ * a bad URL or certificate and what is unknown are not transient. Never throws.
  *
  * @example
  * const pipeline = new ResiliencePipelineBuilder<Response>().addRetry({ shouldHandle: isTransient

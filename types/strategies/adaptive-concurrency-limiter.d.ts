@@ -73,9 +73,10 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
 
 /**
  * The default of `shouldDrop`: timeouts, rejections and transient errors. These are an
- * `ExecutionRejectedError`, a `TimeoutError` such as that of `AbortSignal.timeout()`, a `status` or
- * `statusCode` of 408 or 5xx, and the codes `ECONN*`, `EPIPE`, `ETIMEDOUT`, `EAI_AGAIN` and `UND_ERR_*`, on
- * the error or on a `cause` behind it. Not client errors (4xx), nor aborts, nor a success.
+ * `ExecutionRejectedError`, a `TimeoutError` such as that of `AbortSignal.timeout()`, a status of 408 or 5xx
+ * where `isTransient` reads it, and the codes of broken connections: `ECONN*`, `EPIPE`, `ETIMEDOUT`,
+ * `EAI_AGAIN`, `UND_ERR_SOCKET` and undici's timeouts, on the error or on a `cause` behind it. Not client errors
+ * (4xx), nor aborts, nor a success.
  *
  * @example
  * const shouldDrop = (args: OutcomeArgs<Response>) =>
