@@ -1,5 +1,6 @@
 // An admission around a framework, and another one inside of it.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import test from 'node:test';
 import { getResilienceContext } from '@ylcnfrht/resilience';
 import { HTTP_REQUEST, withResilience } from '@ylcnfrht/resilience/http';
@@ -60,6 +61,28 @@ forEachAdapter((adapter) => {
     assertAnswer(await first, 504, 'TIMEOUT', LATE);
     await until(() => inflight().every((count) => count === 0));
     held[0].answer({ text: 'late' });
+  });
+
+  test('a connection that was taken over and ends is no answer to the inner one', async (t) => {
+    const held = [];
+    const { listener, resilience } = await adapter.create({
+      options: { timeout: '1h' },
+      routes: { 'GET /work': (req, res) => void held.push({ req, res }) },
+    });
+    const outer = withResilience(listener, { timeout: '1h' });
+    const { port } = (await listen(t, outer, outer, resilience)).address();
+    const { request } = send(port, '/work');
+    await until(() => held.length === 1);
+    const [{ req, res }] = held;
+    const { socket } = req;
+    res.detachSocket(socket);
+    const closed = once(socket, 'close');
+    request.destroy();
+    await closed;
+    assert.deepEqual([res.statusCode, res.headersSent, res.writableEnded], [200, false, false]);
+    assert.deepEqual([outer.swallowed, resilience.swallowed], [0, 0]);
+    // Some frameworks wait for it.
+    res.emit('close');
   });
 
   test('the outer one is late, and the handler of the framework is aborted', async (t) => {

@@ -22,7 +22,8 @@ function watch(connection, request) {
     const set = new Set();
     connection[REQUESTS] = underWay = set;
     connection.once('close', () => {
-      for (const each of set) each.closed();
+      // The innermost first: the abort of one further out is no answer to it.
+      for (const each of [...set].reverse()) each.closed();
     });
   }
   underWay.add(request);
