@@ -1,0 +1,18 @@
+// Handlers of Node's own request and response, which work close to the wire, and clients that leave: the bytes and
+// the events are the same behind this package as without it.
+import { abortCases, nativeCases } from './support/transparency-cases.mjs';
+import { expressApps } from './support/transparency-express.mjs';
+import { fastifyApps } from './support/transparency-fastify.mjs';
+import { honoApps } from './support/transparency-hono.mjs';
+import { koaApps } from './support/transparency-koa.mjs';
+import { nodeApp } from './support/transparency-node.mjs';
+import { compare } from './support/transparency-variants.mjs';
+
+const STRICTEST = ['the adapter, for whole responses', 'protect() and the adapter'];
+
+compare(nodeApp, [...nativeCases, ...abortCases]);
+for (const apps of [expressApps, fastifyApps, koaApps, honoApps]) {
+  const [present, previous] = apps;
+  compare(present, [...nativeCases, ...abortCases], STRICTEST);
+  compare(previous, abortCases, STRICTEST);
+}
