@@ -8,12 +8,12 @@ const require = createRequire(import.meta.url);
 const { hot } = require('../lib/native.js');
 const calls = [];
 // Counted apart: the one timer may fire for a deadline that an earlier test armed and disarmed. Not counted:
-// the collector decides when pipelines of earlier tests are removed.
+// that timer's look at what is due, and the collector decides when pipelines of earlier tests are removed.
 let ticks = 0;
 for (const [name, closure] of Object.entries(hot)) {
   hot[name] = (...args) => {
     if (name === 'tick') ticks += 1;
-    else if (name !== 'remove') calls.push(name);
+    else if (name !== 'remove' && name !== 'due') calls.push(name);
     return closure(...args);
   };
 }

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('fake-timers', import.meta.url));
 
-/** 14 cases in 4 variants. */
-const TESTS = 56;
+/** 15 cases in 4 variants. */
+const TESTS = 60;
 
 before(() => {
   if (existsSync(path.join(folder, 'node_modules'))) return;

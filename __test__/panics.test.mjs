@@ -374,6 +374,12 @@ const CLOSURES = {
     running.finish('a');
     assert.equal(await running.promise, 'a');
     await assertWorks(pipeline);`,
+  due: `
+    const pipeline = builder().addConcurrencyLimiter(1).addTimeout(1).build();
+    armFault('due', AFTER);
+    assert.equal((await rejection(pipeline.execute(() => new Promise(() => {})))).code, 'TIMEOUT');
+    await assertWarned('due');
+    await assertWorks(pipeline, 'ConcurrencyLimiter');`,
   tick: `
     const pipeline = builder().addConcurrencyLimiter(1).addTimeout(1).build();
     armFault('tick', AFTER);

@@ -115,6 +115,7 @@ const thread = guard(() => new binding.Thread(channel));
  *   leave(): void,
  *   closedEpoch(segment: number): number,
  *   mark(ticket: number): number,
+ *   due(): number,
  *   tick(): number,
  *   expire(timer: number): number,
  *   applyLimit(segment: number, gate: number, next: number, cuts: number, rtt: number, inflight: number,

@@ -1,15 +1,16 @@
 'use strict';
 
 // One timer per thread wakes the native timer wheel. It keeps the process alive only while a deadline is
-// armed.
+// armed. What is due by then is decided when the loop has polled: after a long block of the loop, or after the whole
+// process stood still, answers that came in time lie in the sockets, and timers are run before those are read.
 //
 // Where a test tool has replaced `setTimeout`, deadlines armed meanwhile get a timer of that tool each: some
 // tools replace timers but no clock, so only the fired timer itself can say that its time has come.
 
 const { AsyncResource } = require('node:async_hooks');
-const { promisify } = require('node:util');
 
 const { CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
+const { afterPoll, isNodes } = require('./turn.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
@@ -38,6 +39,8 @@ let timer;
 /** The wheel's millisecond that the timer is set for. */
 let armedFor = Infinity;
 let keepsAlive = false;
+/** Whether what is due is decided at the end of this turn: until then there is nothing to set a timer for. */
+let isDeciding = false;
 
 /** The global `setTimeout` at the last look: each replacement has its own clock. @type {typeof setTimeout} */
 let knownSetTimeout;
@@ -48,13 +51,13 @@ let fakeOffset = 0;
 const fakeTimers = new Map();
 
 /**
- * What tells Node's own `setTimeout` is that its promise form is an accessor, and the engine's own `Date.now`
- * that it has no source. `node:timers` is no help: some tools replace its exports too.
+ * The engine's own `Date.now` has no source. `node:timers` is no help for the others: some tools replace its exports
+ * too.
  */
 function findReal() {
   const { setTimeout, clearTimeout, performance, Date } = globalThis;
   if (Function.prototype.toString.call(Date.now).includes('[native code]')) realDateNow = Date.now;
-  if (Object.getOwnPropertyDescriptor(setTimeout, promisify.custom)?.get === undefined) return;
+  if (!isNodes(setTimeout)) return;
   realSetTimeout = setTimeout;
   realClearTimeout = clearTimeout;
   realPerformanceNow = performance.now;
@@ -103,6 +106,7 @@ function setClock() {
  * @param {() => void} afterCall
  */
 function setTimer(afterCall) {
+  if (isDeciding) return;
   const wake = channel[WAKE];
   if (wake < armedFor) {
     armedFor = wake;
@@ -125,11 +129,32 @@ function onTimer(afterCall) {
   timer = undefined;
   armedFor = Infinity;
   keepsAlive = false;
+  // Only that: what becomes due while the sockets are read has a poll of its own to wait for.
+  const due = onRealClock(hot.due);
+  report(due);
+  if (due === 0) {
+    afterCall();
+  } else {
+    isDeciding = true;
+    afterPoll(decide, afterCall);
+  }
+}
+
+/** @param {() => void} afterCall */
+function decide(afterCall) {
+  isDeciding = false;
+  if (channel[CLOSED] !== 0) return;
+  report(onRealClock(hot.tick));
+  afterCall();
+}
+
+/** @param {() => number} call */
+function onRealClock(call) {
   const last = channel[CLOCK_OVERRIDE];
   channel[CLOCK_OVERRIDE] = NaN;
-  report(hot.tick());
+  const answer = call();
   channel[CLOCK_OVERRIDE] = last;
-  afterCall();
+  return answer;
 }
 
 /**

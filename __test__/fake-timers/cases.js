@@ -3,6 +3,8 @@
 // What has to hold under the fake timers of every tool.
 
 const assert = require('node:assert/strict');
+const { IncomingMessage, ServerResponse } = require('node:http');
+const { Socket } = require('node:net');
 const { performance } = require('node:perf_hooks');
 
 const DAY_MS = 86_400_000;
@@ -129,6 +131,25 @@ module.exports = {
       assert.deepEqual([limiter.inflight, limiter.queued, tool.count()], [0, 0, 0]);
       tool.uninstall();
     }
+  },
+
+  async 'a middleware answers in the place of its handler exactly at its deadline'(tool) {
+    tool.install();
+    const { resilienceMiddleware } = require('../../http.js');
+    const middleware = resilienceMiddleware({ timeout: '5m', concurrency: { permitLimit: 1 } });
+    const send = (handler) => {
+      const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET', url: '/' });
+      const response = new ServerResponse(request);
+      middleware(request, response, () => handler(response));
+      return response;
+    };
+    const late = send(() => {});
+    const full = send(() => {});
+    assert.deepEqual([full.statusCode, full.writableEnded], [503, true]);
+    tool.advance(299_999);
+    assert.equal(late.writableEnded, false);
+    tool.advance(1);
+    assert.deepEqual([late.statusCode, late.writableEnded, tool.count()], [504, true, 0]);
   },
 
   async "timeoutGenerator's time runs from its answer on"(tool, { ResiliencePipelineBuilder }) {

@@ -3,6 +3,8 @@
 // A response that has been answered in its handler's place. The handler does not know and goes on: whatever it
 // does to the response has no effect, and fails as little as it would have before.
 
+const { nextTick } = require('../turn.js');
+
 /** What ends or adds to a response, and takes a callback as its last argument. */
 const WRITES = /** @type {const} */ (['write', 'end']);
 /** What returns the response. */
@@ -45,7 +47,7 @@ function seal(res, onLateWrite) {
     sealed[name] = method((...args) => {
       onLateWrite();
       const callback = args.at(-1);
-      if (typeof callback === 'function') process.nextTick(callback);
+      if (typeof callback === 'function') nextTick(callback);
       return name === 'end' ? res : true;
     });
   }

@@ -27,6 +27,7 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add_lean(env, &mut hot, handle, "giveBack", |handle| finally(handle, "giveBack", give_back))?;
     add_lean(env, &mut hot, handle, "leave", |handle| finally(handle, "leave", leave))?;
     add(env, &mut hot, handle, "mark", mark)?;
+    add(env, &mut hot, handle, "due", due)?;
     add(env, &mut hot, handle, "tick", tick)?;
     add(env, &mut hot, handle, "applyLimit", apply_limit)?;
     add(env, &mut hot, handle, "drain", |_, _| Ok(0.0))?;
@@ -204,10 +205,17 @@ fn mark(state: &mut State, context: &FunctionCallContext) -> Answer {
     Ok(0.0)
 }
 
-/// `tick()`: fires what is due in the wheel.
+/// `due()`: 1 if the wheel has work at present, else 0. The next `tick` is about what is due by now.
+#[expect(clippy::unnecessary_wraps, reason = "all closures have one type")]
+fn due(state: &mut State, _: &FunctionCallContext) -> Answer {
+    state.due = state.engine.now();
+    Ok(f64::from(u8::from(state.engine.next_tick().is_some_and(|tick| tick <= state.due.floor_ms()))))
+}
+
+/// `tick()`: fires what was due in the wheel at the last `due`.
 #[expect(clippy::unnecessary_wraps, reason = "all closures have one type")]
 fn tick(state: &mut State, _: &FunctionCallContext) -> Answer {
-    state.engine.tick();
+    state.engine.tick_until(state.due);
     Ok(0.0)
 }
 

@@ -12,7 +12,7 @@ use super::fault::{Moment, reach};
 use super::guard::guard;
 use super::hot;
 use super::provider::AdaptiveLimitProvider;
-use crate::core::clock::MonotonicClock;
+use crate::core::clock::{MonotonicClock, Nanos};
 use crate::core::engine::Engine;
 use crate::core::slab::Key;
 use crate::core::timers::Driver;
@@ -28,6 +28,8 @@ pub struct State {
     pub channel: Channel,
     /// The machine's clock.
     pub clock: MonotonicClock,
+    /// Up to when the next tick fires deadlines.
+    pub due: Nanos,
 }
 
 /// A handle to the state of one thread, and the message of its last failure.
@@ -114,7 +116,8 @@ impl Thread {
         let channel = Channel::new(channel).ok_or_else(|| {
             Error::new(Status::InvalidArg, format!("the channel must hold exactly {LENGTH} numbers"))
         })?;
-        let state = State { engine: Engine::default(), channel, clock: MonotonicClock::start() };
+        let clock = MonotonicClock::start();
+        let state = State { engine: Engine::default(), channel, clock, due: Nanos::default() };
         let handle = Handle { state: Rc::new(RefCell::new(state)), fault: Rc::default() };
         Ok(Self { handle })
     }

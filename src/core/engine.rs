@@ -207,7 +207,12 @@ impl Engine {
 
     /// Fires the deadlines of the wheel that are due.
     pub fn tick(&mut self) {
-        while let Some(alarm) = self.ledger.timers.pop(self.ledger.now) {
+        self.tick_until(self.ledger.now);
+    }
+
+    /// Fires the deadlines of the wheel that were due at `due`, a time before the present one.
+    pub fn tick_until(&mut self, due: Nanos) {
+        while let Some(alarm) = self.ledger.timers.pop(due) {
             self.fire(alarm);
         }
     }

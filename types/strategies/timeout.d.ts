@@ -12,7 +12,10 @@ export interface OnTimeoutArgs {
 
 /** Options of the timeout strategy. Give exactly one of `timeout` and `timeoutGenerator`. */
 export interface TimeoutOptions {
-  /** Time until the deadline, > 0. */
+  /**
+   * Time until the deadline, > 0. One that has passed decides after the loop has read its sockets, so that what
+   * came in time counts after the thread was busy or the process frozen.
+   */
   timeout?: Duration | undefined;
   /**
    * Computes the time until the deadline for each execution. 0 or less: nothing is left, and the execution

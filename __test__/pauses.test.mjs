@@ -1,0 +1,211 @@
+// The thread is busy, or its process stands still, for longer than deadlines last: answers that came meanwhile lie
+// in the sockets.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, get } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { withResilience } from '@ylcnfrht/resilience/http';
+import { startEcho } from './support/echo.mjs';
+import { hold, rejection, turn } from './support/hold.mjs';
+import { assertIdle } from './support/idle.mjs';
+
+const MANY = 20;
+const DEADLINE_MS = 20;
+const PAUSE_MS = 60;
+const never = () => new Promise(() => {});
+const builder = (options) => new ResiliencePipelineBuilder(options);
+
+let dependency;
+before(async () => {
+  dependency = await startEcho(2 * MANY);
+});
+after(() => dependency.close());
+
+/** Starts `MANY` calls, and gives what they came to when the thread has stood still. */
+async function callAndPause(pipeline) {
+  const { calls } = dependency;
+  const outcomes = Promise.all(Array.from({ length: MANY }, () => pipeline.settle(dependency.call)));
+  for (let turns = 0; turns < 50 && dependency.calls < calls + MANY; turns += 1) await undefined;
+  assert.equal(dependency.calls, calls + MANY, 'calls that have started');
+  dependency.block(PAUSE_MS);
+  const settled = await outcomes;
+  assert.equal(dependency.calls, calls + MANY, 'calls in all');
+  return settled.map((outcome) => (outcome.ok ? outcome.result : outcome.error));
+}
+
+/** By what guards a call; each has a deadline, or a delay, that passes while the thread stands still. */
+const GUARDS = {
+  'a timeout': (to) => to.addTimeout(DEADLINE_MS),
+  'two timeouts': (to) => to.addTimeout(DEADLINE_MS + 1).addTimeout(DEADLINE_MS),
+  'a computed timeout': (to) => to.addTimeout({ timeoutGenerator: () => DEADLINE_MS }),
+  'a retry around a timeout': (to) => to.addRetry({ delay: 1 }).addTimeout(DEADLINE_MS),
+  'a timeout around a retry': (to) => to.addTimeout(DEADLINE_MS).addRetry({ delay: 1 }),
+  'a fallback around a timeout': (to) =>
+    to.addFallback({ fallbackAction: () => 'substitute' }).addTimeout(DEADLINE_MS),
+  hedging: (to) => to.addHedging({ delay: DEADLINE_MS }),
+  'hedging around a timeout': (to) => to.addHedging({ delay: DEADLINE_MS }).addTimeout(DEADLINE_MS),
+  'a circuit breaker around a timeout': (to) =>
+    to.addCircuitBreaker({ consecutiveFailures: 1 }).addTimeout(DEADLINE_MS),
+  'a fixed limiter and a timeout': (to) =>
+    to.addConcurrencyLimiter({ permitLimit: MANY }).addTimeout(DEADLINE_MS),
+  everything: (to) =>
+    to
+      .addTimeout(DEADLINE_MS + 1)
+      .addRetry({ delay: 1 })
+      .addCircuitBreaker({ consecutiveFailures: 1 })
+      .addHedging({ delay: DEADLINE_MS })
+      .addConcurrencyLimiter({ permitLimit: 2 * MANY })
+      .addTimeout(DEADLINE_MS),
+};
+
+for (const [name, guard] of Object.entries(GUARDS)) {
+  for (const context of ['ambient', 'explicit']) {
+    test(`what came in time counts after the thread was busy: ${name}, ${context}`, async () => {
+      const pipeline = guard(builder({ context })).build();
+      assert.deepEqual(await callAndPause(pipeline), Array(MANY).fill('answer'));
+      const { state } = pipeline.getStrategy('CircuitBreaker') ?? { state: 'closed' };
+      assert.equal(state, 'closed');
+      assertIdle();
+    });
+  }
+}
+
+test('a waiter whose time passed while the thread was busy gets the permit of an answer that came in time', async () => {
+  for (const add of ['addConcurrencyLimiter', 'addAdaptiveConcurrencyLimiter']) {
+    const limits = add === 'addConcurrencyLimiter' ? { permitLimit: 1 } : { initialLimit: 1, maxLimit: 1 };
+    const pipeline = builder()[add]({ ...limits, queueLimit: 1, queueTimeout: DEADLINE_MS }).build();
+    const running = pipeline.execute(dependency.call);
+    const waiting = pipeline.execute(() => 'admitted');
+    dependency.block(PAUSE_MS);
+    assert.deepEqual(await Promise.all([running, waiting]), ['answer', 'admitted']);
+  }
+  assertIdle();
+});
+
+test('what became due while the sockets were read waits for a poll of its own', async () => {
+  const pipeline = builder().addTimeout(DEADLINE_MS).build();
+  const first = pipeline.execute(async () => {
+    await dependency.call();
+    // In the poll phase that decides about the first deadlines, the second ones pass.
+    later = pipeline.execute(dependency.call);
+    dependency.block(PAUSE_MS);
+    return 'answer';
+  });
+  let later;
+  dependency.block(PAUSE_MS);
+  assert.deepEqual([await first, await later], ['answer', 'answer']);
+});
+
+test('a callback that hangs is ended in the turn in which its deadline is seen to have passed', async () => {
+  const pipeline = builder().addTimeout(DEADLINE_MS).build();
+  for (let round = 0; round < 3; round += 1) {
+    await turn();
+    const running = hold(pipeline);
+    let ended = false;
+    running.promise.catch(() => {
+      ended = true;
+    });
+    dependency.block(PAUSE_MS);
+    // The end of the next turn has this first, and then the deadline that passed in it.
+    await turn();
+    assert.equal(running.context.signal.aborted, false);
+    await turn();
+    assert.deepEqual([running.context.signal.aborted, ended], [true, true]);
+  }
+});
+
+test('deadlines within one another that passed at once end in their order', async () => {
+  const names = [];
+  const pipeline = builder()
+    .addTimeout({ timeout: DEADLINE_MS + 2, name: 'outer', onTimeout: () => names.push('outer') })
+    .addRetry({ delay: 1, maxRetryAttempts: 1 })
+    .addTimeout({ timeout: DEADLINE_MS, name: 'inner', onTimeout: () => names.push('inner') })
+    .build();
+  const ended = rejection(pipeline.execute(never));
+  dependency.block(PAUSE_MS);
+  assert.equal((await ended).strategyName, 'outer');
+  assert.deepEqual(names, ['inner', 'outer']);
+  assertIdle();
+});
+
+test('inbound requests whose handlers have their answers in time are answered by 200', async (t) => {
+  let started = 0;
+  const server = createServer(
+    withResilience(
+      async (_request, response) => {
+        const answer = dependency.call();
+        started += 1;
+        if (started === MANY) allStarted();
+        response.end(await answer);
+      },
+      { timeout: DEADLINE_MS, concurrency: { permitLimit: MANY } },
+    ),
+  );
+  let allStarted;
+  const all = new Promise((resolve) => {
+    allStarted = resolve;
+  });
+  await once(server.listen(0), 'listening');
+  const client = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const { get } = require('node:http');
+    const ask = () => new Promise((resolve, reject) => {
+      get({ port: workerData.port, agent: false }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode));
+      }).on('error', reject);
+    });
+    Promise.all(Array.from({ length: workerData.many }, ask)).then((codes) => parentPort.postMessage(codes));`,
+    { eval: true, workerData: { port: server.address().port, many: MANY } },
+  );
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+    return client.terminate();
+  });
+  const answered = once(client, 'message');
+  await all;
+  dependency.block(PAUSE_MS);
+  assert.deepEqual((await answered)[0], Array(MANY).fill(200));
+});
+
+const CHILD = fileURLToPath(new URL('support/frozen-member.mjs', import.meta.url));
+
+test('a process that is stopped and goes on has the answers that came meanwhile', async (t) => {
+  const sockets = [];
+  let allAsked;
+  const asked = new Promise((resolve) => {
+    allAsked = resolve;
+  });
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      sockets.push(socket);
+      if (sockets.length === MANY) allAsked();
+    });
+  });
+  await once(server.listen(0), 'listening');
+  const child = spawn(process.execPath, [CHILD, String(server.address().port), String(MANY)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => {
+    child.kill('SIGKILL');
+    server.close();
+  });
+  const printed = once(child.stdout.setEncoding('utf8'), 'data');
+  await asked;
+  child.kill('SIGSTOP');
+  const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(child.pid)], { encoding: 'utf8' }).trim();
+  for (let looks = 0; !state().startsWith('T'); looks += 1) assert.ok(looks < 1000, 'the child is not stopped');
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.write('x', resolve))));
+  // It has to stand still for longer than its deadline.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+  child.kill('SIGCONT');
+  const report = JSON.parse((await printed)[0]);
+  assert.deepEqual(report, { answers: MANY, calls: MANY, state: 'closed', fell: false });
+});

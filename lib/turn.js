@@ -1,0 +1,53 @@
+'use strict';
+
+// Node's own functions that run something later in this turn of the loop, captured before a test tool can put its
+// own in their place.
+
+const timers = require('node:timers');
+const { promisify } = require('node:util');
+
+/** @type {{ setImmediate: typeof setImmediate | undefined, setTimeout: typeof setTimeout | undefined }} */
+const own = { setImmediate: undefined, setTimeout: undefined };
+const { nextTick } = process;
+const { queueMicrotask } = globalThis;
+/** Its immediates go on and on without a look at its sockets; a timer of zero waits for one. */
+const isDeno = 'Deno' in globalThis;
+
+/**
+ * Whether a timer function is Node's own: then its promise form is an accessor.
+ *
+ * @param {unknown} schedule
+ */
+const isNodes = (schedule) =>
+  typeof schedule === 'function' && Object.getOwnPropertyDescriptor(schedule, promisify.custom)?.get !== undefined;
+
+/** Some environments of test tools have no global `setImmediate`, and some tools replace the exports as well. */
+function find() {
+  own.setImmediate = [globalThis.setImmediate, timers.setImmediate].find(isNodes);
+  own.setTimeout = [globalThis.setTimeout, timers.setTimeout].find(isNodes);
+}
+
+find();
+
+/**
+ * Calls `work` when the loop has looked at its sockets once more: what lay in them comes first. While a test tool
+ * that was there before this file hides Node's own functions, it does so at once.
+ *
+ * @template T
+ * @param {(argument: T) => void} work
+ * @param {T} argument
+ */
+function afterPoll(work, argument) {
+  if (own.setImmediate === undefined || own.setTimeout === undefined) find();
+  if (isDeno && own.setTimeout !== undefined) own.setTimeout(work, 0, argument);
+  else if (!isDeno && own.setImmediate !== undefined) own.setImmediate(work, argument);
+  else work(argument);
+}
+
+module.exports = {
+  afterPoll,
+  isNodes,
+  nextTick: nextTick.bind(process),
+  queueMicrotask,
+  setImmediate: own.setImmediate ?? globalThis.setImmediate,
+};
