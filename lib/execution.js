@@ -215,7 +215,7 @@ class Execution {
 
   /** Milliseconds until its first deadline, Infinity for none. */
   remaining() {
-    if (this.state === SETTLED || this.ticket <= LENT) return Infinity;
+    if (this.state === SETTLED || this.ticket <= LENT || this.rare?.stream?.hasBegun()) return Infinity;
     setClock();
     const remaining = hot.remaining(this.ticket);
     return report(remaining) ? Infinity : remaining;

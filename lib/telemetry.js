@@ -10,6 +10,7 @@ const SEVERITIES = {
   PipelineExecuted: 'information',
   ExecutionAttempt: 'information',
   OnRetry: 'warning',
+  OnRetrySkipped: 'warning',
   OnTimeout: 'error',
   OnCircuitOpened: 'error',
   OnCircuitHalfOpened: 'warning',

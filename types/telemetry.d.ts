@@ -8,7 +8,7 @@ import type {
   OnCircuitOpenedArgs,
 } from './strategies/circuit-breaker.js';
 import type { OnHedgingArgs } from './strategies/hedging.js';
-import type { OnRetryArgs } from './strategies/retry.js';
+import type { OnRetryArgs, OnRetrySkippedArgs } from './strategies/retry.js';
 import type { OnTimeoutArgs } from './strategies/timeout.js';
 
 /** The arguments of each telemetry event, by its name. */
@@ -33,6 +33,8 @@ export interface TelemetryEventArgs {
   };
   /** Another attempt follows, after a delay of `retryDelay` ms. Severity `warning`. */
   OnRetry: OnRetryArgs<unknown>;
+  /** No other attempt follows, because a deadline would pass before it. Severity `warning`. */
+  OnRetrySkipped: OnRetrySkippedArgs<unknown>;
   /** A deadline passed; `timeout` is its length in ms. Severity `error`. */
   OnTimeout: OnTimeoutArgs;
   /** A circuit opened, by itself or by hand. Severity `error`. */

@@ -155,17 +155,23 @@ class Retry {
       }
       if (!handled || attemptNumber >= maxRetryAttempts || this.#isOver(context)) return outcome;
       if (attempts?.spent) return outcome;
-      if (budget !== undefined && !takeRetry(budget)) return outcome;
 
       backoff ??= new Backoff(rule);
       const computed = backoff.after(attemptNumber);
       const retryDelay = await this.#delayAfter(computed, outcome, context, attemptNumber);
       if (this.#isOver(context)) return outcome;
+      const { remaining } = context;
+      if (isTooLate(retryDelay, remaining)) {
+        telemetry.emit('OnRetrySkipped', name, context, { outcome, context, attemptNumber, retryDelay, remaining });
+        return outcome;
+      }
+      if (budget !== undefined && !takeRetry(budget)) return outcome;
       if (timed) {
         const args = { outcome, context, attemptNumber, retryDelay, duration };
         telemetry.emit('OnRetry', name, context, args);
         await telemetry.notify(name, 'onRetry', onRetry, args);
-        if (this.#isOver(context)) return outcome;
+        // It may have taken its time.
+        if (this.#isOver(context) || isTooLate(retryDelay, context.remaining)) return outcome;
       }
       attempts?.discard?.(outcome);
       const breathMs = attemptNumber % BREATH_AFTER === BREATH_AFTER - 1 ? BREATH_MS : 0;
@@ -218,6 +224,15 @@ class Retry {
     return retryAfter === undefined ? computed : Math.max(computed, Math.min(retryAfter, maxRetryAfterMs));
   }
 }
+
+/**
+ * Whether a deadline of the execution, or of one around it, comes before the end of a delay: the outcome that is there
+ * is worth more than that deadline's error.
+ *
+ * @param {number} delayMs
+ * @param {number | undefined} remaining
+ */
+const isTooLate = (delayMs, remaining) => delayMs > 0 && remaining !== undefined && delayMs >= remaining;
 
 /**
  * Runs what is inside again after a failure.

@@ -32,6 +32,19 @@ export interface OnRetryArgs<T> {
   readonly duration: number;
 }
 
+/** A retry that was not made, because a deadline would have passed before it. */
+export interface OnRetrySkippedArgs<T> {
+  /** What the attempt produced, and the result. */
+  readonly outcome: Outcome<T>;
+  readonly context: ResilienceContext;
+  /** The attempt that ended so: 0 is the original call. */
+  readonly attemptNumber: number;
+  /** How long the next attempt would have been waited for, in ms. */
+  readonly retryDelay: number;
+  /** How long it is to the first deadline of the execution and of those around it, in ms. */
+  readonly remaining: number;
+}
+
 /** Options of the retry strategy. */
 export interface RetryOptions<T = any> {
   /**
@@ -41,7 +54,8 @@ export interface RetryOptions<T = any> {
    */
   maxRetryAttempts?: number | undefined;
   /**
-   * Base delay. Default 2000 ms.
+   * Base delay. Default 2000 ms. A retry whose delay, of whatever origin, is not shorter than what is left of a
+   * deadline around it is not made: the outcome that is there is the result, at once.
    *
    * >= 0. With 0 the next attempt follows at once, but after every hundredth a millisecond later.
    */
