@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import vm from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import {
+  BrokenCircuitError,
   BulkheadRejectedError,
+  CircuitBreakerManualControl,
   ExecutionRejectedError,
   InternalError,
+  IsolatedCircuitError,
   Outcome,
   PipelineDisposedError,
+  RateLimiterRejectedError,
   ResiliencePipelineBuilder,
   TimeoutRejectedError,
   defaultShouldDrop,
@@ -92,10 +98,12 @@ test('without names an error has none', async () => {
   assert.equal(error.strategyName, 'Timeout');
 });
 
-test('code and status are seen by loggers and in JSON', () => {
+test('name, message, code and status are seen by loggers and in JSON', () => {
   const error = new TimeoutRejectedError(5, { pipelineName: 'search', strategyName: 'budget' });
   assert.deepEqual(JSON.parse(JSON.stringify(error)), {
+    name: 'TimeoutRejectedError',
     code: 'TIMEOUT',
+    message: 'the execution did not end within 5 ms',
     statusCode: 504,
     timeout: 5,
     pipelineName: 'search',
@@ -107,6 +115,113 @@ test('code and status are seen by loggers and in JSON', () => {
     ['BULKHEAD_FULL', 503, 'full', 1, 0],
   );
   assert.match(inspect(new PipelineDisposedError()), /code: 'PIPELINE_DISPOSED',\s+statusCode: 503/);
+});
+
+const REJECTIONS = [
+  new TimeoutRejectedError(1500, { pipelineName: 'search' }),
+  ...['full', 'queue-timeout', 'dropped', 'disposed'].map(
+    (reason) => new BulkheadRejectedError(reason, { active: 1, queued: 0 }),
+  ),
+  new RateLimiterRejectedError('full', { retryAfter: 1200 }),
+  new RateLimiterRejectedError('disposed'),
+  new BrokenCircuitError({ retryAfter: 300, cause: new Error('socket') }),
+  new IsolatedCircuitError(),
+  new PipelineDisposedError(),
+];
+
+for (const error of REJECTIONS) {
+  const { name, code, message, statusCode, retryAfter } = error;
+
+  test(`${name}, ${message}: JSON has all that it says, and never a stack`, () => {
+    const json = error.toJSON();
+    assert.deepEqual(Object.keys(json).slice(0, 3), ['name', 'code', 'message']);
+    assert.deepEqual(json, { name, message, ...error });
+    assert.equal('stack' in json || 'cause' in json, false);
+    assert.deepEqual(Object.keys(error).filter((key) => key === 'toJSON'), []);
+    const received = JSON.parse(JSON.stringify(error));
+    assert.ok(isExecutionRejected(received));
+    assert.deepEqual(
+      [received.name, received.code, received.message, received.statusCode, received.retryAfter],
+      [name, code, message, statusCode, retryAfter],
+    );
+  });
+
+  test(`${name}, ${message}: a clone is known, and has its name, code and status again`, () => {
+    const clone = structuredClone(error);
+    assert.ok(isExecutionRejected(clone));
+    assert.deepEqual([clone.name, clone.code, clone.statusCode, clone.message], [name, code, statusCode, message]);
+    assert.ok(isExecutionRejected(clone));
+    assert.ok(isExecutionRejected(structuredClone(error.toJSON())));
+  });
+}
+
+test('what pipelines reject with is known after postMessage, whichever way it was made', async () => {
+  const disposed = new ResiliencePipelineBuilder().addTimeout(5).build();
+  disposed.dispose();
+  const errors = [
+    await rejection(new ResiliencePipelineBuilder().addTimeout(5).build().execute(() => new Promise(() => {}))),
+    await rejection(disposed.execute(() => 1)),
+  ];
+  const builders = [
+    new ResiliencePipelineBuilder().addConcurrencyLimiter(1),
+    new ResiliencePipelineBuilder().addRateLimiter({ permitLimit: 1, window: '1h' }),
+  ];
+  for (const pipeline of builders.map((builder) => builder.build())) {
+    const { finish, promise } = hold(pipeline);
+    errors.push(await rejection(pipeline.execute(() => 1)));
+    finish();
+    await promise;
+  }
+  const control = new CircuitBreakerManualControl();
+  const isolated = new ResiliencePipelineBuilder().addCircuitBreaker({ manualControl: control }).build();
+  control.isolate();
+  errors.push(await rejection(isolated.execute(() => 1)));
+  const { port1, port2 } = new MessageChannel();
+  const received = [];
+  for (const error of errors) {
+    port1.postMessage(error);
+    const [event] = await once(port2, 'message');
+    assert.ok(isExecutionRejected(event), error.name);
+    received.push(event.code);
+  }
+  port1.close();
+  const codes = ['TIMEOUT', 'PIPELINE_DISPOSED', 'BULKHEAD_FULL', 'RATE_LIMITED', 'CIRCUIT_ISOLATED'];
+  assert.deepEqual(received, codes);
+  assert.equal(Outcome.failure(received[0]).ok, false);
+});
+
+test('a worker that ends by a rejection tells it', async () => {
+  const source = `
+    const { TimeoutRejectedError } = require(${JSON.stringify(require.resolve('@ylcnfrht/resilience'))});
+    throw new TimeoutRejectedError(5);
+  `;
+  const [error] = await once(new Worker(source, { eval: true }), 'error').catch((thrown) => [thrown]);
+  assert.ok(isExecutionRejected(error));
+  assert.equal(error.code, 'TIMEOUT');
+});
+
+test('the JSON of an InternalError has its name, code and message', () => {
+  const error = new InternalError('unreachable', { cause: new Error('panic') });
+  const { name, code, message } = error;
+  assert.deepEqual(error.toJSON(), { name, code, message });
+  assert.deepEqual(JSON.parse(JSON.stringify({ error })), { error: { name, code, message } });
+  assert.equal(isExecutionRejected(structuredClone(error)), false);
+});
+
+test('to know what it is, the stack of an error that is none of ours is not made', () => {
+  const { prepareStackTrace } = Error;
+  let made = 0;
+  Error.prepareStackTrace = (error) => {
+    made += 1;
+    return String(error);
+  };
+  try {
+    const errors = [new Error('the disk is full'), new TypeError('no'), Object.assign(new Error('x'), { code: 'EIO' })];
+    for (const error of errors) assert.equal(isExecutionRejected(error), false);
+    assert.equal(made, 0);
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace;
+  }
 });
 
 test('users may make the errors themselves, with a cause', () => {
@@ -155,6 +270,11 @@ test('isExecutionRejected knows the rejections and nothing else', () => {
   for (const other of [
     lookAlike,
     new Error('no'),
+    new Error('the circuit is open'),
+    structuredClone(new Error('the circuit is open')),
+    { name: 'TimeoutRejectedError', message: 'late', code: 'BULKHEAD_FULL', statusCode: 504 },
+    { name: 'TimeoutRejectedError', code: 'TIMEOUT', statusCode: 504 },
+    { name: 'hasOwnProperty', message: 'late' },
     'TIMEOUT',
     504,
     null,

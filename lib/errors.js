@@ -120,38 +120,92 @@ class InternalError extends Error {
 }
 
 /**
- * @param {Function} constructor
+ * @param {object} error An error, or the prototype of such.
  * @param {Record<PropertyKey, unknown>} properties
  */
-function describe(constructor, properties) {
+function describe(error, properties) {
   for (const key of Reflect.ownKeys(properties)) {
     const value = properties[/** @type {string} */ (key)];
-    Object.defineProperty(constructor.prototype, key, { value, writable: true, configurable: true });
+    Object.defineProperty(error, key, { value, writable: true, configurable: true });
   }
 }
 
-describe(ExecutionRejectedError, { name: 'ExecutionRejectedError', [BRAND]: true });
-describe(TimeoutRejectedError, { name: 'TimeoutRejectedError' });
-describe(BulkheadRejectedError, { name: 'BulkheadRejectedError' });
-describe(RateLimiterRejectedError, { name: 'RateLimiterRejectedError' });
-describe(BrokenCircuitError, { name: 'BrokenCircuitError' });
-describe(IsolatedCircuitError, { name: 'IsolatedCircuitError' });
-describe(PipelineDisposedError, { name: 'PipelineDisposedError' });
-describe(InternalError, { name: 'InternalError' });
+/**
+ * What JSON has of an error: all that it says, and nothing of where it was made.
+ *
+ * @this {Error & { code: string }}
+ */
+function toJSON() {
+  const { name, code, message } = this;
+  /** @type {Record<string, unknown>} */
+  const json = { name, code, message, .../** @type {object} */ (this) };
+  delete json.stack;
+  return json;
+}
+
+describe(ExecutionRejectedError.prototype, { name: 'ExecutionRejectedError', [BRAND]: true, toJSON });
+describe(TimeoutRejectedError.prototype, { name: 'TimeoutRejectedError' });
+describe(BulkheadRejectedError.prototype, { name: 'BulkheadRejectedError' });
+describe(RateLimiterRejectedError.prototype, { name: 'RateLimiterRejectedError' });
+describe(BrokenCircuitError.prototype, { name: 'BrokenCircuitError' });
+describe(IsolatedCircuitError.prototype, { name: 'IsolatedCircuitError' });
+describe(PipelineDisposedError.prototype, { name: 'PipelineDisposedError' });
+describe(InternalError.prototype, { name: 'InternalError', toJSON });
+
+/** Code and status of each kind of rejection, by its name. @type {Record<string, [string, number]>} */
+const KINDS = {
+  TimeoutRejectedError: ['TIMEOUT', 504],
+  BulkheadRejectedError: ['BULKHEAD_FULL', 503],
+  RateLimiterRejectedError: ['RATE_LIMITED', 429],
+  BrokenCircuitError: ['CIRCUIT_OPEN', 503],
+  IsolatedCircuitError: ['CIRCUIT_ISOLATED', 503],
+  PipelineDisposedError: ['PIPELINE_DISPOSED', 503],
+};
+/** What their messages begin with, so that the stack of any other error is not read, which costs microseconds. */
+const MESSAGE = /^the (execution did not|limit is|place in|pipeline was|permits of|circuit is) |^no permit came/;
 
 /**
- * Whether a pipeline of this or another copy of the package rejected an execution with `error`.
+ * Whether a pipeline of this or another copy of the package rejected an execution with `error`, also if that came
+ * from another thread or process.
  *
  * @param {any} error
  * @returns {boolean}
  */
 function isExecutionRejected(error) {
   try {
-    return typeof error === 'object' && error !== null && error[BRAND] === true;
+    if (typeof error !== 'object' || error === null) return false;
+    return error[BRAND] === true || wasSent(error);
   } catch {
     // A revoked proxy, say: anything can be thrown, and be the reason of an abort.
     return false;
   }
+}
+
+/**
+ * Whether it was one before it was sent as JSON, which keeps all but the class, or cloned, as by `postMessage`: of an
+ * error that keeps the message and the stack, whose first line has the name. What all errors of that name have in
+ * common is given back to it.
+ *
+ * @param {any} error
+ */
+function wasSent(error) {
+  const { code, message, name } = error;
+  if (typeof message !== 'string') return false;
+  if (Object.hasOwn(KINDS, name)) {
+    const [known, statusCode] = KINDS[name];
+    if (code !== known || error.statusCode !== statusCode) return false;
+    // An error with the same properties is somebody else's, unless it is none: Node.js makes such of what a worker
+    // ends by.
+    return Object.hasOwn(error, Symbol.toStringTag) || Object.prototype.toString.call(error) !== '[object Error]';
+  }
+  if (code !== undefined || name !== 'Error' || !MESSAGE.test(message)) return false;
+  const { stack } = error;
+  if (typeof stack !== 'string') return false;
+  const own = Object.keys(KINDS).find((kind) => stack.startsWith(`${kind}: ${message}`));
+  if (own === undefined) return false;
+  describe(error, { name: own, [BRAND]: true });
+  [error.code, error.statusCode] = KINDS[own];
+  return true;
 }
 
 /** @param {any} error */

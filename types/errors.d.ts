@@ -21,6 +21,16 @@ export abstract class ExecutionRejectedError extends Error {
   readonly pipelineName: string | undefined;
   /** The name of the strategy; `undefined` when the pipeline itself rejected. */
   readonly strategyName: string | undefined;
+  /** What `JSON.stringify` writes: all properties, name and message, and neither the stack nor the cause. */
+  toJSON(): ErrorJSON;
+}
+
+/** What the errors of this package are as JSON. */
+export interface ErrorJSON {
+  name: string;
+  code: string;
+  message: string;
+  [property: string]: unknown;
 }
 
 /** The deadline passed before the execution ended. */
@@ -98,11 +108,16 @@ export class PipelineDisposedError extends ExecutionRejectedError {
 export class InternalError extends Error {
   constructor(message: string, options?: { cause?: unknown });
   readonly code: 'INTERNAL';
+  /** What `JSON.stringify` writes: name, code and message, and neither the stack nor the cause. */
+  toJSON(): ErrorJSON;
 }
 
 /**
- * Whether `error` is a rejection of this package, also one that comes from another copy of it or from
- * another realm, where `instanceof` fails.
+ * Whether `error` is a rejection of this package, also one that comes from another copy of it, from another realm,
+ * thread or process, where `instanceof` fails.
+ *
+ * `structuredClone` and `postMessage` keep nothing of an error but its message and stack: such a clone is known by
+ * these, and gets `name`, `code` and `statusCode` back by this call. `error.toJSON()` keeps the rest as well.
  *
  * @example
  * if (isExecutionRejected(error)) res.status(error.statusCode).end();
