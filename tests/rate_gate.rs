@@ -346,6 +346,23 @@ fn dispose_turns_the_waiters_of_every_key_away_and_leaves_no_timer() {
 }
 
 #[test]
+fn an_execution_that_needs_no_permit_passes_and_takes_none() {
+    let mut engine = Engine::default();
+    let segment = engine.add_segment(vec![one_in_ten()]).expect("one gate");
+    for _ in 0..3 {
+        let Ok(Entry::Running(ticket)) = engine.enter(segment, Some(-1.0)) else { panic!("it passes") };
+        engine.exit(ticket, Outcomes::default()).expect("an open ticket");
+    }
+    assert_eq!(engine.rate_limiter(segment, 0).map(RateLimiter::keys), Ok(0));
+    assert!(matches!(engine.enter(segment, None), Ok(Entry::Running(_))));
+    assert!(matches!(engine.enter(segment, None), Ok(Entry::Waiting(_))));
+    // Also past those who wait.
+    assert!(matches!(engine.enter(segment, Some(-1.0)), Ok(Entry::Running(_))));
+    assert_eq!(engine.queued(segment, 0), 1);
+    assert_eq!(engine.rate_limiter(segment, 0).map(RateLimiter::keys), Ok(1));
+}
+
+#[test]
 fn the_first_key_that_is_forgotten_while_it_mattered_is_told_and_no_other() {
     let mut engine = Engine::default();
     let gate = Gate::RateLimiter(RateLimiter::new(Rule::SlidingWindow, 1, 10.0, 2, 0));

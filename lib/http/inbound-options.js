@@ -5,6 +5,7 @@
 const { ResiliencePipelineBuilder } = require('../builder.js');
 const { callback, immediate, name: readName, oneOf, readOptions, typeError } = require('../options.js');
 const { ResiliencePipeline, repeats } = require('../pipeline.js');
+const { EXEMPT } = require('../strategies/rate-limiter.js');
 const { addressKey } = require('./client-address.js');
 const { FORMS } = require('./quota-headers.js');
 
@@ -137,10 +138,22 @@ function addRateLimit(builder, rateLimit, addressOf, requestOf) {
     ...limits,
     key: (/** @type {ResilienceContext} */ context) => {
       const request = requestOf(context);
+      if (isPreflight(request.req)) return EXEMPT;
       request.rateKey = keyOf(request.subject);
       return request.rateKey;
     },
   });
+}
+
+/**
+ * Whether a browser asks in advance for what another origin's page wants to send, which is counted by itself.
+ * https://fetch.spec.whatwg.org/#cors-preflight-request
+ *
+ * @param {import('node:http').IncomingMessage} req
+ */
+function isPreflight({ method, headers }) {
+  if (method !== 'OPTIONS') return false;
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
 /**

@@ -27,6 +27,8 @@ const MAX_KEYS = 2 ** 26 - 1;
 const KEY = 'a string, a number or undefined';
 /** Of a limiter's view: what is left for a key, for those who tell it to a client. */
 const QUOTA = Symbol('quota');
+/** The key of an execution that needs no permit. */
+const EXEMPT = Symbol('exempt');
 
 /**
  * Caps how many executions start in a span of time, for each key.
@@ -108,9 +110,10 @@ function rateLimiterStrategy(options) {
  */
 function numberOf(key, option) {
   if (key === undefined) return 0;
+  if (key === EXEMPT) return -1;
   if (typeof key === 'string') return hashKey(key);
   if (typeof key === 'number') return hashKey(String(key));
   throw typeError(option, KEY, immediate('key', KEY, key));
 }
 
-module.exports = { QUOTA, rateLimiterStrategy };
+module.exports = { EXEMPT, QUOTA, rateLimiterStrategy };

@@ -122,7 +122,8 @@ impl Segment {
     }
 
     /// Starts an execution. `parameter` speaks to the first gate: the execution's priority at a concurrency
-    /// limiter, its own timeout in milliseconds at a deadline, its key at a rate limiter.
+    /// limiter, its own timeout in milliseconds at a deadline, its key at a rate limiter, or a number below zero if it
+    /// needs no permit of that.
     pub fn enter(&mut self, id: Key, parameter: Option<f64>, ledger: &mut Ledger) -> Entry {
         let key = ledger.tickets.insert(Ticket::new(id));
         ledger.newcomer = Some(key);
@@ -185,6 +186,7 @@ impl Segment {
                 }
                 Passage::Isolated => Step::Stopped(self.refusal(index, Reason::Isolated, None)),
             },
+            Gate::RateLimiter(_) if parameter.is_some_and(|key| key < 0.0) => Step::Passed(Hold::Nothing),
             Gate::RateLimiter(limiter) => {
                 let rate_key = rate_key(parameter);
                 if let Some(slot) = limiter.overdue(rate_key, now) {

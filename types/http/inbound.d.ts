@@ -111,7 +111,7 @@ export interface InboundLimits<Request = any> extends InboundCommonOptions<Reque
   timeout?: Duration | { timeout: Duration; body?: boolean | undefined } | undefined;
   /** Requests past this cap wait, or are answered 503. Default: no cap. */
   concurrency?: InboundConcurrency | undefined;
-  /** Requests past a client's quota are answered 429. Default: no quota. */
+  /** Requests past a client's quota are answered 429. A preflight of CORS takes no permit. Default: no quota. */
   rateLimit?: InboundRateLimit<Request> | undefined;
   /**
    * The name of a header in which a caller gives the whole milliseconds that it will wait, such as
