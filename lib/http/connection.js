@@ -10,13 +10,13 @@ const REQUESTS = Symbol('@ylcnfrht/resilience.requests');
 const connectionOf = (req) => req.stream ?? req.socket ?? req;
 
 /**
- * Notes a request, and tells it of its connection's end.
+ * Notes a request, or who else waits for that, and tells it of its connection's end.
  *
  * @param {any} connection
- * @param {InboundRequest} request
+ * @param {{ closed(): void }} request
  */
 function watch(connection, request) {
-  /** @type {Set<InboundRequest> | undefined} */
+  /** @type {Set<{ closed(): void }> | undefined} */
   let underWay = connection[REQUESTS];
   if (underWay === undefined) {
     const set = new Set();

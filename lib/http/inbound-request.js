@@ -240,7 +240,7 @@ class InboundRequest {
     const { admission, res } = this;
     const begun = res.headersSent;
     if (!begun) this.#adoptHeaders();
-    respond(res, error, admission, begun ? 0 : this.#tellQuota(error));
+    respond(res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);
     if (begun || this.context === undefined) return;
     const close = () => {
       seal(res, () => {

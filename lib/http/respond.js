@@ -54,15 +54,16 @@ const HTTP2_INTERNAL_ERROR = 2;
  * @param {unknown} error
  * @param {Admission} admission
  * @param {number} [leastS] Before so many seconds have passed, the client would be refused in any case.
+ * @param {boolean} [isHandled] Whether there is a handler, which may read on.
  */
-function respond(res, error, admission, leastS = 0) {
+function respond(res, error, admission, leastS = 0, isHandled = false) {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
     cutOff(res);
     return;
   }
   try {
-    write(res, error, admission, leastS);
+    write(res, error, admission, leastS, isHandled);
   } catch (failure) {
     // A middleware has patched the response with something that throws: the client must not wait for ever.
     res.destroy(/** @type {Error} */ (failure));
@@ -74,8 +75,9 @@ function respond(res, error, admission, leastS = 0) {
  * @param {unknown} error
  * @param {Admission} admission
  * @param {number} leastS
+ * @param {boolean} isHandled
  */
-function write(res, error, admission, leastS) {
+function write(res, error, admission, leastS, isHandled) {
   const refusal = describe(error);
   const { statusCode, code, reason } = refusal;
   const message =
@@ -92,7 +94,7 @@ function write(res, error, admission, leastS) {
   res.setHeader('Cache-Control', 'no-store');
   const retryAfter = retryAfterOf(refusal, admission);
   if (retryAfter !== undefined) res.setHeader('Retry-After', Math.max(retryAfter, leastS));
-  leaveUnread(res);
+  leaveUnread(res, error, isHandled);
   res.end(body);
 }
 

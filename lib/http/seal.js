@@ -1,9 +1,11 @@
 'use strict';
 
 // A response that has been answered in its handler's place. The handler does not know and goes on: whatever it
-// does to the response has no effect, and fails as little as it would have before.
+// does to the response has no effect, fails as little as it would have before, and comes to its end: listeners that
+// it adds only now hear the events that have passed, once it has ended the response itself.
 
 const { nextTick } = require('../turn.js');
+const { watch } = require('./connection.js');
 
 /** What ends or adds to a response, and takes a callback as its last argument. */
 const WRITES = /** @type {const} */ (['write', 'end']);
@@ -14,8 +16,9 @@ const SILENT = /** @type {const} */ ([
   'writeContinue',
   'writeProcessing',
   'writeEarlyHints',
-  'destroy',
 ]);
+/** What a response emits at its end. */
+const ENDS = /** @type {const} */ (['finish', 'close']);
 
 /**
  * Cuts a response that has ended off from its handler.
@@ -28,6 +31,7 @@ const SILENT = /** @type {const} */ ([
  */
 function seal(res, onLateWrite) {
   const { emit, statusCode } = res;
+  const late = new LateEnd(res);
   let emitting = false;
   /** @type {Record<string, PropertyDescriptor>} */
   const sealed = {
@@ -40,7 +44,12 @@ function seal(res, onLateWrite) {
         return Reflect.apply(emit, res, args);
       } finally {
         emitting = nested;
+        late.emitted(args);
       }
+    }),
+    destroy: method(() => {
+      late.tell(['close']);
+      return res;
     }),
   };
   for (const name of WRITES) {
@@ -48,12 +57,71 @@ function seal(res, onLateWrite) {
       onLateWrite();
       const callback = args.at(-1);
       if (typeof callback === 'function') nextTick(callback);
-      return name === 'end' ? res : true;
+      if (name === 'write') return true;
+      late.tell(ENDS);
+      return res;
     });
   }
   for (const name of CHAINED) sealed[name] = method(() => res);
   for (const name of SILENT) sealed[name] = method(() => undefined);
   Object.defineProperties(res, sealed);
+}
+
+/** The end of a response as those hear it who come too late for its own. */
+class LateEnd {
+  #res;
+  /** By event that has passed, those who were there. @type {Map<string, Function[]>} */
+  #heard = new Map();
+  #waitsForClient = false;
+
+  /** @param {import('node:http').ServerResponse} res */
+  constructor(res) {
+    this.#res = res;
+    if (res.writableFinished) this.#passed('finish');
+  }
+
+  /** @param {any[]} args Of an event. */
+  emitted([event, ...args]) {
+    if (event === 'newListener') this.#added(args[0]);
+    else if (event === 'finish') this.#passed('finish');
+    else if (event === 'close') {
+      // Whoever was there has seen that it was not handed over.
+      if (!this.#heard.has('finish')) this.#passed('finish');
+      this.#passed('close');
+    }
+  }
+
+  /**
+   * The handler has ended the response.
+   *
+   * @param {readonly ('finish' | 'close')[]} events
+   */
+  tell(events) {
+    nextTick(() => {
+      for (const event of events) {
+        const heard = this.#heard.get(event);
+        // Otherwise the event itself has yet to come.
+        if (heard === undefined) continue;
+        const late = this.#res.rawListeners(event).filter((listener) => !heard.includes(listener));
+        this.#passed(event);
+        for (const listener of late) Reflect.apply(listener, this.#res, []);
+      }
+    });
+  }
+
+  /** @param {'finish' | 'close'} event */
+  #passed(event) {
+    this.#heard.set(event, this.#res.rawListeners(event));
+  }
+
+  /** One who waits for the client to leave: it still may. @param {string} event */
+  #added(event) {
+    const { req } = this.#res;
+    const connection = /** @type {any} */ (req).stream ?? req.socket;
+    if (event !== 'close' || this.#waitsForClient || !this.#heard.has('close') || !connection) return;
+    this.#waitsForClient = true;
+    watch(connection, { closed: () => this.tell(['close']) });
+  }
 }
 
 /** @param {(...args: any[]) => unknown} value */

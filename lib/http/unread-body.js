@@ -5,7 +5,8 @@
 // Reading it all would cost what the refusal has just saved. Closing the connection while the client still
 // sends makes the system answer with a reset, on which a client may lose an answer that it has not read yet.
 // So a small rest is read, and otherwise the connection is closed in two steps: our side at once, the whole as
-// soon as the client has closed its own side, at the latest after a while.
+// soon as the client has closed its own side, at the latest after a while. Whoever reads the body hears that no more
+// of it comes.
 
 /** How much more is read of a body: that costs less than another connection. */
 const SMALL_BYTES = 64 * 1024;
@@ -15,6 +16,9 @@ const LINGER_MS = 1000;
 // As they are at load: a socket lives in real time.
 const { clearTimeout, setTimeout } = require('node:timers');
 
+const { setImmediate } = require('../turn.js');
+const { closeBody } = require('./close-body.js');
+
 /** @typedef {import('node:http').IncomingMessage} IncomingMessage */
 /** @typedef {import('node:http').ServerResponse} ServerResponse */
 
@@ -22,18 +26,42 @@ const { clearTimeout, setTimeout } = require('node:timers');
  * To be called before a response is ended that is not the handler's.
  *
  * @param {ServerResponse} res
+ * @param {unknown} reason Why it is not.
+ * @param {boolean} isHandled Whether there is a handler, which may read on.
  */
-function leaveUnread(res) {
+function leaveUnread(res, reason, isHandled) {
   const { req } = res;
   const { stream } = /** @type {any} */ (res);
   if (stream !== undefined) {
-    if (!req.complete) stream.once('finish', () => stream.close());
+    if (!req.complete) closeStream(stream, req, reason);
     return;
   }
-  const { socket } = req;
-  if (!socket || !hasRest(req)) return;
-  if (!isReadToEnd(req, res)) res.setHeader('Connection', 'close');
-  closeGently(socket, res);
+  // A pipeline of streams that has failed takes that of the request away.
+  const socket = req.socket ?? res.socket;
+  if (!socket) return;
+  if (hasRest(req)) {
+    if (!isReadToEnd(req, res)) res.setHeader('Connection', 'close');
+    closeGently(socket, res, reason, isHandled);
+  } else if (isHandled && req.complete) {
+    // It is here as a whole: the handler may still read what Node.js would throw away.
+    /** @type {any} */ (req)._dumped = true;
+  }
+}
+
+/**
+ * Not inside of Node's own callbacks, in which a stream must not be closed.
+ *
+ * @param {any} stream
+ * @param {IncomingMessage} req
+ * @param {unknown} reason
+ */
+function closeStream(stream, req, reason) {
+  stream.once('finish', () => {
+    setImmediate(() => {
+      stream.close();
+      closeBody(req, reason);
+    });
+  });
 }
 
 /**
@@ -64,21 +92,34 @@ function isReadToEnd(req, res) {
 }
 
 /**
- * If Node.js closes the connection after this response, whyever, it does so by `destroySoon`.
+ * If Node.js closes the connection after this response, whyever, it does so by `destroySoon`. Otherwise it reads
+ * the rest, which is nobody's any more.
  *
  * @param {import('node:net').Socket} socket
  * @param {ServerResponse} res
+ * @param {unknown} reason
+ * @param {boolean} isHandled
  */
-function closeGently(socket, res) {
+function closeGently(socket, res, reason, isHandled) {
+  const { req } = res;
   let lingers = false;
   socket.destroySoon = () => {
     if (!lingers) linger(socket);
     lingers = true;
+    closeBody(req, reason);
   };
   res.once('finish', () => {
-    if (!lingers) delete (/** @type {any} */ (socket).destroySoon);
+    if (lingers) return;
+    delete (/** @type {any} */ (socket).destroySoon);
+    if (!isHandled) return;
+    /** @type {any} */ (req)._dump();
+    closeBody(req, reason);
+    readOn(socket);
   });
 }
+
+/** A body that was held back has stopped its connection. @param {any} socket */
+const readOn = (socket) => socket._handle?.readStart?.();
 
 /** @param {import('node:net').Socket} socket */
 function linger(socket) {
@@ -90,6 +131,7 @@ function linger(socket) {
     if (left < 0) socket.pause();
   });
   socket.once('end', () => socket.destroy());
+  readOn(socket);
   socket.end();
   // A paused connection keeps no process alive, which would end before its server has told that it is closed.
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
