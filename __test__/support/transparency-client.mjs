@@ -1,4 +1,5 @@
 // A client that writes to its socket whatever a case wants, and keeps every byte that it receives.
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { turn } from './http-server.mjs';
 import { hasNoted, note } from './transparency-recorder.mjs';
@@ -12,7 +13,7 @@ const LIMIT_MS = 5000;
  * @param {number} port
  * @param {string | ((client: RawClient) => Promise<unknown>)} script
  */
-export async function exchange(port, script) {
+async function exchange(port, script) {
   const client = new RawClient(port);
   const limit = setTimeout(() => {
     note('the client gave up');
@@ -28,6 +29,8 @@ export async function exchange(port, script) {
     client.destroy();
   }
 }
+
+export const http1 = { createServer, exchange };
 
 /** Without what depends on the time. */
 const comparable = (text) => text.replace(/^Date: .*$/gim, 'Date: now');

@@ -1,7 +1,7 @@
 // Writes down what an application could see of an exchange: every event of requests, responses, servers and
 // sockets with its arguments, what handlers noted, and what is left on the objects at the end.
 import { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { Http2ServerRequest, Http2ServerResponse, createServer as createHttp2Server } from 'node:http2';
 import { turn } from './http-server.mjs';
 
 /** Events of servers that tell how a request was taken. */
@@ -37,7 +37,9 @@ for (const [Class, kind] of [
     return `${nameOf(subject, kind)}.${String(event)}`;
   });
 }
-record(Server, (_server, event) => (SERVER_EVENTS.has(event) ? `server.${event}` : undefined));
+for (const Class of [Server, createHttp2Server().constructor]) {
+  record(Class, (_server, event) => (SERVER_EVENTS.has(event) ? `server.${event}` : undefined));
+}
 
 function record(Class, nameEvent) {
   const { emit } = Class.prototype;
@@ -48,13 +50,20 @@ function record(Class, nameEvent) {
   };
 }
 
-process.on('warning', (warning) => note(`warning ${describe(warning)}`));
+// Node.js says once a process what HTTP/2 does not have.
+const isOnce = (text) => text.includes('UnsupportedWarning');
+process.on('warning', (warning) => {
+  if (!isOnce(warning.name)) note(`warning ${describe(warning)}`);
+});
 process.on('uncaughtException', (error) => note(`uncaught ${describe(error)}`));
 process.on('unhandledRejection', (error) => note(`unhandled ${describe(error)}`));
 
 // What frameworks print of failures.
 const { error: print } = console;
-console.error = (...args) => (recording ? note(`printed ${args.map(describe)}`) : print(...args));
+console.error = (...args) => {
+  const text = `printed ${args.map(describe)}`;
+  if (!isOnce(text)) recording ? note(text) : print(...args);
+};
 
 /** A line of the log. One that repeats the last is a piece more of the same. */
 function add(line) {

@@ -1,12 +1,11 @@
 // The ways in which the package stands before an application, and what must differ by them.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { before, describe, test } from 'node:test';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
 import { protect } from '@ylcnfrht/resilience/http';
-import { exchange } from './transparency-client.mjs';
+import { http1 } from './transparency-client.mjs';
 import { OUTER, follow, recorded } from './transparency-recorder.mjs';
 
 const { thread } = createRequire(import.meta.url)('../../lib/native.js');
@@ -37,6 +36,10 @@ export const VARIANTS = {
   'protect() and the adapter': { before: whole, inside: adaptive },
 };
 
+export const ALL = Object.keys(VARIANTS);
+/** In which every part of an admission takes part. */
+export const STRICTEST = ['the adapter, for whole responses', 'protect() and the adapter'];
+
 /**
  * What may be found on an object besides, each for its reason:
  *
@@ -66,14 +69,14 @@ const DRAINING = 'Symbol(incomingDraining)';
  * @param {{ before?: () => any, inside?: () => any } | undefined} variant
  * @param {[string, any][]} cases
  */
-export async function runCases(app, variant, cases) {
-  const { server, resiliences, close } = await open(app, variant);
+export async function runCases(app, variant, cases, protocol) {
+  const { server, resiliences, close } = await open(app, variant, protocol);
   const results = [];
   try {
     for (const [, script] of cases) {
       results.push(
         await recorded(
-          () => exchange(server.address().port, script),
+          () => protocol.exchange(server.address().port, script),
           () => thread.open === 0,
         ),
       );
@@ -86,8 +89,8 @@ export async function runCases(app, variant, cases) {
 }
 
 /** A server of an application that listens, and how it is closed. */
-export async function open(app, variant, makeServer = createServer) {
-  const made = await app.create(variant?.inside?.(), makeServer);
+export async function open(app, variant, protocol) {
+  const made = await app.create(variant?.inside?.(), protocol.createServer);
   const { server, resilience } = made;
   const resiliences = resilience ? [resilience] : [];
   if (variant?.before) resiliences.push(protect(server, variant.before()));
@@ -175,16 +178,17 @@ const nameOf = (key) => (typeof key === 'symbol' ? key.toString() : key);
  * @param {any} app
  * @param {[string, any][]} cases
  * @param {string[]} variants
+ * @param {{ createServer: any, exchange: (port: number, script: any) => Promise<unknown> }} protocol
  */
-export function compare(app, cases, variants = Object.keys(VARIANTS)) {
+export function compare(app, cases, variants, protocol = http1) {
   describe(app.name, { timeout: 60_000 }, () => {
     let expected;
     before(async () => {
-      expected = await runCases(app, undefined, cases);
+      expected = await runCases(app, undefined, cases, protocol);
     });
     for (const variant of variants) {
       test(`the same with ${variant}`, async () => {
-        const actual = await runCases(app, VARIANTS[variant], cases);
+        const actual = await runCases(app, VARIANTS[variant], cases, protocol);
         assert.deepEqual(differences(cases, expected, actual), []);
       });
     }
