@@ -71,6 +71,9 @@ export const POSTS = {
   },
 };
 
+/** What a handler is to do from inside of its request: as it begins, and once the client has left it. */
+export const inside = { begin: () => {}, leave: () => {} };
+
 /** Those that run as long as the client stays. @type {Handlers} */
 export const HOLDS = {
   silent(req, res) {
@@ -102,5 +105,9 @@ export const HOLDS = {
     // What is written once the client has left is lost, without an error.
     res.once('close', () => attempt('end', () => res.writeHead(200).end('nobody reads it', noted('end'))));
     req.once('close', () => note(`aborted ${req.aborted}`));
+  },
+  acting(_req, res) {
+    res.once('close', () => inside.leave());
+    inside.begin();
   },
 };

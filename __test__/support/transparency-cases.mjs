@@ -124,7 +124,9 @@ export const frameworkCases = [
 const BODY = 'the body of this request';
 
 export const nativeCases = [
-  ...Object.keys({ ...GETS, ...SOCKET_GETS }).map((name) => [name, get(`/native/get/${name}`)]),
+  ...Object.keys({ ...GETS, ...SOCKET_GETS })
+    .filter((name) => name !== 'upgrade')
+    .map((name) => [name, get(`/native/get/${name}`)]),
   ...['length', 'chunked', 'trailers', 'cookies', 'corked', 'large', 'failing-pipeline'].map((name) => [
     `HEAD ${name}`,
     head(`/native/get/${name}`, CLOSE, 'HEAD'),
@@ -200,7 +202,7 @@ async function keptAlive(client) {
 }
 
 /** How a client leaves. */
-const LEAVE = {
+export const LEAVE = {
   closes: (client) => client.destroy(),
   resets: (client) => client.socket.resetAndDestroy(),
   'closes its side': (client) => client.socket.end(),

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { turn } from './http-server.mjs';
-import { hasNoted, note } from './transparency-recorder.mjs';
+import { note, timesNoted } from './transparency-recorder.mjs';
 
 /** An exchange that takes longer has got stuck. */
 const LIMIT_MS = 5000;
@@ -82,7 +82,7 @@ export class RawClient {
 
   /** Resolves once the application has noted `text`, or when the connection closes. */
   async noted(text) {
-    while (!this.socket.closed && !hasNoted(text)) await turn();
+    while (!this.socket.closed && timesNoted(text) === 0) await turn();
   }
 
   /** Resolves as soon as `condition()` holds, looked at whenever something comes, or when the connection closes. */

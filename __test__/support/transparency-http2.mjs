@@ -3,7 +3,7 @@ import { connect, constants, createServer } from 'node:http2';
 import { HOLDS, POSTS } from './transparency-bodies.mjs';
 import { turn } from './http-server.mjs';
 import { GETS } from './transparency-native.mjs';
-import { describe, hasNoted, note } from './transparency-recorder.mjs';
+import { describe, note, timesNoted } from './transparency-recorder.mjs';
 
 /** An exchange that takes longer has got stuck. */
 const LIMIT_MS = 5000;
@@ -51,7 +51,10 @@ class Http2Client {
    * @param {string} [body] Without one, the client has not ended its side.
    */
   request(path, headers = {}, body) {
-    const stream = this.session.request({ ':path': path, ':authority': 'test', ...headers }, { endStream: body === '' });
+    const stream = this.session.request(
+      { ':path': path, ':authority': 'test', ...headers },
+      { endStream: body === '' },
+    );
     const name = `stream ${stream.id ?? path}`;
     const told = (what) => this.received.push(`${name} ${what}`);
     const heads = ({ date: _date, ...rest }) => JSON.stringify(Object.entries(rest));
@@ -71,7 +74,7 @@ class Http2Client {
 
   /** Resolves once the application has noted `text`, or when the session has closed. */
   async noted(text) {
-    while (!this.session.destroyed && !hasNoted(text)) await turn();
+    while (!this.session.destroyed && timesNoted(text) === 0) await turn();
   }
 
   end() {
@@ -80,9 +83,11 @@ class Http2Client {
   }
 }
 
-const whole = (path, headers, body = '') => async (/** @type {Http2Client} */ client) => {
-  await client.request(path, headers, body).closed;
-};
+const whole =
+  (path, headers, body = '') =>
+  async (/** @type {Http2Client} */ client) => {
+    await client.request(path, headers, body).closed;
+  };
 const post = (path, body, headers) => whole(path, { ':method': 'POST', ...headers }, body);
 
 const FRAMEWORK_GETS = [
@@ -99,7 +104,8 @@ export const frameworkCases = [
   ['a form', post('/form', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' })],
   [
     'several requests at once',
-    (client) => Promise.all(['/text', '/missing', '/stream'].map((path) => client.request(path, {}, '').closed)),
+    (client) =>
+      Promise.all(['/text', '/missing', '/stream'].map((path) => client.request(path, {}, '').closed)),
   ],
 ];
 
@@ -146,7 +152,11 @@ export const abortCases = Object.entries(LEAVE).flatMap(([how, leave]) =>
       async (/** @type {Http2Client} */ client) => {
         const isAmid = when !== '';
         const method = isAmid ? 'POST' : 'GET';
-        const { stream, closed } = client.request(`/native/hold/${name}`, { ':method': method }, isAmid ? undefined : '');
+        const { stream, closed } = client.request(
+          `/native/hold/${name}`,
+          { ':method': method },
+          isAmid ? undefined : '',
+        );
         await client.noted(`handler hold ${name}`);
         if (isAmid) {
           stream.write('some of it');

@@ -235,6 +235,16 @@ export const GETS = {
   },
 };
 
+/** What a server says before it speaks another protocol. */
+export const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+
+/** Sends back what comes, until the client has ended. */
+export function echo(socket) {
+  socket.on('data', (chunk) => socket.write(chunk));
+  socket.on('end', () => socket.end());
+  socket.on('error', () => {});
+}
+
 /** Those of HTTP/1 alone, which take the socket. */
 export const SOCKET_GETS = {
   'taken-over'(req, res) {
@@ -246,6 +256,12 @@ export const SOCKET_GETS = {
     const { socket } = req;
     res.detachSocket(socket);
     socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi');
+  },
+  upgrade(req, res) {
+    const { socket } = req;
+    res.detachSocket(socket);
+    socket.write(SWITCH);
+    echo(socket);
   },
   reset(req, res) {
     observe(req, res);

@@ -55,8 +55,12 @@ const isOnce = (text) => text.includes('UnsupportedWarning');
 process.on('warning', (warning) => {
   if (!isOnce(warning.name)) note(`warning ${describe(warning)}`);
 });
-process.on('uncaughtException', (error) => note(`uncaught ${describe(error)}`));
-process.on('unhandledRejection', (error) => note(`unhandled ${describe(error)}`));
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error) => {
+    if (recording === undefined) throw error;
+    note(`${event} ${describe(error)}`);
+  });
+}
 
 // What frameworks print of failures.
 const { error: print } = console;
@@ -148,5 +152,5 @@ export async function recorded(exchange, settled) {
 
 const hasClosed = (log, name) => log.some((line) => line.startsWith(`  ${name} close`));
 
-/** Whether something was recorded that has `text` in it. */
-export const hasNoted = (text) => recording?.log.some((line) => line.includes(text)) ?? false;
+/** How often something was recorded that has `text` in it. */
+export const timesNoted = (text) => recording?.log.filter((line) => line.includes(text)).length ?? 0;
