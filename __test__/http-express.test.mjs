@@ -236,16 +236,39 @@ forEachAdapter((adapter) => {
     assert.equal((await send(port, '/work').response).text, 'ada true');
   });
 
-  test('the same middleware twice on one route needs two permits', async (t) => {
-    const twice = resilienceMiddleware({ concurrency: { permitLimit: 2 } });
-    const limit = twice.pipeline.getStrategy('ConcurrencyLimiter');
+  test('the same middleware on the app, a router and a route takes one permit', async (t) => {
+    const thrice = resilienceMiddleware({
+      timeout: '5s',
+      concurrency: { permitLimit: 1, queueLimit: 10 },
+      rateLimit: { permitLimit: 3, window: '1h' },
+    });
+    const limit = thrice.pipeline.getStrategy('ConcurrencyLimiter');
+    const router = express.Router();
+    router.use(thrice);
+    router.get('/work', thrice, (_req, res) => res.send(String(limit.inflight)));
+    const app = express();
+    app.use(thrice);
+    app.use('/api', router);
+    const { port } = (await listen(t, app, thrice)).address();
+    const { text, headers } = await send(port, '/api/work').response;
+    assert.deepEqual([text, headers['ratelimit-remaining']], ['1', '2']);
+    await until(() => limit.inflight === 0);
+  });
+
+  test('a late handler that goes on to the same middleware is not counted again', async (t) => {
+    const twice = resilienceMiddleware({ timeout: 20, rateLimit: { permitLimit: 3, window: '1h' } });
+    const passed = deferred();
     const app = express();
     app.use(twice);
-    app.get('/work', twice, (_req, res) => res.send(String(limit.inflight)));
+    app.use((req, _res, next) => getResilienceContext(req).signal.addEventListener('abort', () => next()));
+    app.use(twice, (_req, res) => {
+      res.send('late');
+      passed.resolve();
+    });
     const { port } = (await listen(t, app, twice)).address();
-    assert.equal((await send(port, '/work').response).text, '2');
-    await turn();
-    assert.equal(limit.inflight, 0);
+    assertAnswer(await send(port, '/').response, 504, 'TIMEOUT', LATE);
+    await passed.promise;
+    assert.equal(twice.pipeline.getStrategy('RateLimiter').availableFor('127.0.0.1'), 2);
   });
 
   test('a mounted router with a pipeline of its own, and a health check before it', async (t) => {

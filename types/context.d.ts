@@ -57,7 +57,8 @@ export interface ExecuteOptions {
  *
  * Inside an inbound request it also holds in the request's and the response's own events.
  *
- * @param request The framework's request object: finds the context of that request from anywhere.
+ * @param request The request as its adapter is given it (Express's `req`, Fastify's `request`, Koa's `ctx`, Hono's
+ * `c`), or Node's: finds the context of that request from anywhere.
  *
  * @example
  * const tenant = getResilienceContext()?.properties.get('tenant');

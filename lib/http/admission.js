@@ -4,13 +4,15 @@
 // framework.
 
 const { getResilienceContext } = require('../context.js');
+const { typeError } = require('../options.js');
 const { measures, prepare } = require('../pipeline.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
-const { requestIn } = require('./connection.js');
 const { DrainTime } = require('./drain-time.js');
 const { readInbound } = require('./inbound-options.js');
 const { InboundRequest } = require('./inbound-request.js');
+const { linkToNative, outermostOf } = require('./observe.js');
+const { isUpgrade } = require('./upgrade.js');
 
 /** The `context.properties` key of the framework's request object. */
 const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
@@ -40,9 +42,9 @@ class Admission {
    * @param {unknown} options
    */
   constructor(framework, options) {
-    this.#settings = readInbound(framework, options, (context) =>
-      requestIn(context.properties.get(HTTP_REQUEST), this),
-    );
+    /** The client's address, by the framework's own request. */
+    this.addressOf = framework.addressOf;
+    this.#settings = readInbound(framework, options);
     const { pipeline, guardsBody } = this.#settings;
     this.pipeline = pipeline;
     /** Whether a deadline guards the whole response and not only its first byte. */
@@ -57,15 +59,32 @@ class Admission {
   }
 
   /**
-   * Takes a request through the pipeline.
+   * Takes a request through the pipeline. An upgrade passes by, and so does a request that the pipeline has taken
+   * already, through this middleware or another: it would wait for its own permit.
    *
    * @param {Exchange} exchange
+   * @returns {unknown} What the handler returns, if nothing stands around it.
    */
   admit(exchange) {
-    const { subject } = exchange;
-    if (this.#isSkipped(exchange)) return;
-    const request = new InboundRequest(this, exchange);
+    const { req, res, subject, handle, fail } = exchange;
+    if (!isObject(req)) return fail(typeError('the request', 'an object', req));
+    if (isUpgrade(req)) return handle();
+    if (!isObject(res)) return fail(typeError('the response', 'an object', res));
+    const outermost = outermostOf(req);
+    if (outermost?.isCountedBy(this.pipeline)) {
+      linkToNative(subject, req);
+      return handle();
+    }
+    const skipped = this.#skip(exchange);
+    if (skipped !== undefined) return skipped.result;
+    linkToNative(subject, req);
+    const request = new InboundRequest(this, exchange, outermost);
     let execution;
+    try {
+      request.observe();
+    } catch (error) {
+      return fail(error);
+    }
     try {
       const inherited = getResilienceContext()?.properties.get(HTTP_REQUEST) === subject;
       const properties = inherited ? undefined : new Map();
@@ -73,24 +92,26 @@ class Admission {
       execution = prepare(this.pipeline, (context) => request.start(context), { properties }, request);
     } catch (error) {
       request.refuse(error);
-      return;
+      return undefined;
     }
     request.run(execution);
+    return undefined;
   }
 
-  /** @param {Exchange} exchange */
-  #isSkipped({ subject, handle, fail }) {
+  /**
+   * @param {Exchange} exchange
+   * @returns {{ result: unknown } | undefined} Of a request that is none of its business.
+   */
+  #skip({ subject, handle, fail }) {
     const { skip } = this.#settings;
-    if (skip === undefined) return false;
+    if (skip === undefined) return undefined;
     let skipped;
     try {
       skipped = skip(subject);
     } catch (error) {
-      fail(error);
-      return true;
+      return { result: fail(error) };
     }
-    if (skipped) handle();
-    return skipped;
+    return skipped ? { result: handle() } : undefined;
   }
 
   /**
@@ -160,5 +181,8 @@ class Admission {
     this.pipeline.dispose();
   }
 }
+
+/** @param {unknown} value */
+const isObject = (value) => typeof value === 'object' && value !== null;
 
 module.exports = { Admission, HTTP_REQUEST };

@@ -8,6 +8,7 @@ const { ClientRequest } = require('node:http');
 const { Transform } = require('node:stream');
 
 const { nextTick } = require('../turn.js');
+const { streamOf } = require('./connection.js');
 
 /** @typedef {import('node:http').IncomingMessage} IncomingMessage */
 
@@ -27,7 +28,7 @@ const none = () => {};
  */
 function closeBody(req, cause) {
   if (req.destroyed || req.readableEnded) return;
-  const { stream } = /** @type {any} */ (req);
+  const stream = streamOf(req);
   if (stream === undefined ? req.complete : stream.endAfterHeaders) return;
   // A stream of HTTP/2 that has something to be read does not close.
   stream?.removeAllListeners('data').resume();

@@ -4,6 +4,7 @@
 
 const { typeError } = require('../options.js');
 const { Admission } = require('./admission.js');
+const { isUpgrade } = require('./upgrade.js');
 
 const HONO = {
   where: 'honoResilience',
@@ -18,7 +19,8 @@ function honoResilience(options) {
   const middleware = (/** @type {any} */ c, /** @type {() => Promise<void>} */ next) =>
     new Promise((resolve, reject) => {
       const { incoming: req, outgoing: res } = c.env ?? {};
-      if (req === undefined || res === undefined) {
+      // The adapters of WebSockets have no response for an upgrade.
+      if (!req || (!res && !isUpgrade(req))) {
         const accepted = 'what @hono/node-server makes it: { incoming, outgoing }';
         throw typeError('c.env of honoResilience', accepted, c.env);
       }
@@ -26,7 +28,7 @@ function honoResilience(options) {
         req,
         res,
         subject: c,
-        handle: () => void next().then(() => resolve(undefined), reject),
+        handle: () => void Promise.resolve(next()).then(() => resolve(undefined), reject),
         fail: reject,
         headers: () => c.res.headers,
         answered: () => resolve(alreadySent(res)),

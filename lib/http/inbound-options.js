@@ -3,6 +3,7 @@
 // The options that all adapters take, and the pipeline that comes of them.
 
 const { ResiliencePipelineBuilder } = require('../builder.js');
+const { ResilienceContext } = require('../context.js');
 const { callback, immediate, name: readName, oneOf, readOptions, typeError } = require('../options.js');
 const { ResiliencePipeline, repeats } = require('../pipeline.js');
 const { EXEMPT } = require('../strategies/rate-limiter.js');
@@ -26,7 +27,6 @@ const OPTIONS = /** @type {const} */ ([
 const PARTS = /** @type {const} */ (['timeout', 'concurrency', 'rateLimit', 'deadlineHeader', 'name']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** @typedef {import('../context.js').ResilienceContext} ResilienceContext */
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
 
 /**
@@ -40,15 +40,13 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /**
  * @param {Framework} framework
  * @param {unknown} options
- * @param {(context: ResilienceContext) => InboundRequest} requestOf
  */
-function readInbound(framework, options, requestOf) {
-  const { where } = framework;
+function readInbound({ where }, options) {
   const read = readOptions(where, options, OPTIONS);
   const { problemDetails = false, headers } = read;
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
   return {
-    ...(read.pipeline === undefined ? build(framework, read, requestOf) : byHand(where, read)),
+    ...(read.pipeline === undefined ? build(where, read) : byHand(where, read)),
     skip: decider('skip', read.skip),
     onRejected: callback('onRejected', read.onRejected),
     shouldDrop: decider('shouldDrop', read.shouldDrop),
@@ -90,11 +88,10 @@ function byHand(where, { pipeline, ...read }) {
 }
 
 /**
- * @param {Framework} framework
+ * @param {string} where
  * @param {Read} read
- * @param {(context: ResilienceContext) => InboundRequest} requestOf
  */
-function build({ where, addressOf }, read, requestOf) {
+function build(where, read) {
   const { timeout, concurrency, rateLimit, deadlineHeader, name: given } = read;
   if ([timeout, concurrency, rateLimit, deadlineHeader].every((part) => part === undefined)) {
     const parts = 'timeout, concurrency, rateLimit, deadlineHeader or pipeline';
@@ -102,8 +99,8 @@ function build({ where, addressOf }, read, requestOf) {
   }
   const name = readName('name', given, 'http');
   const builder = new ResiliencePipelineBuilder({ name });
-  if (rateLimit !== undefined) addRateLimit(builder, rateLimit, addressOf, requestOf);
-  if (deadlineHeader !== undefined) addDeadline(builder, deadlineHeader, requestOf);
+  if (rateLimit !== undefined) addRateLimit(builder, rateLimit);
+  if (deadlineHeader !== undefined) addDeadline(builder, deadlineHeader);
   if (concurrency !== undefined) {
     builder.addConcurrencyLimiter(
       readOptions('concurrency', concurrency, ['permitLimit', 'queueLimit', 'queueTimeout']),
@@ -127,19 +124,17 @@ function build({ where, addressOf }, read, requestOf) {
 /**
  * @param {ResiliencePipelineBuilder} builder
  * @param {unknown} rateLimit
- * @param {(subject: any) => string | undefined} addressOf
- * @param {(context: ResilienceContext) => InboundRequest} requestOf
  */
-function addRateLimit(builder, rateLimit, addressOf, requestOf) {
+function addRateLimit(builder, rateLimit) {
   const known = /** @type {const} */ (['key', 'permitLimit', 'window', 'algorithm', 'burst', 'maxKeys']);
   const { key, ...limits } = readOptions('rateLimit', rateLimit, known);
-  const keyOf = callback('key', key) ?? ((/** @type {any} */ subject) => addressKey(addressOf(subject)));
+  const keyOf = callback('key', key);
   builder.addRateLimiter({
     ...limits,
     key: (/** @type {ResilienceContext} */ context) => {
       const request = requestOf(context);
       if (isPreflight(request.req)) return EXEMPT;
-      request.rateKey = keyOf(request.subject);
+      request.rateKey = keyOf === undefined ? addressKeyOf(request) : keyOf(request.subject);
       return request.rateKey;
     },
   });
@@ -152,7 +147,7 @@ function addRateLimit(builder, rateLimit, addressOf, requestOf) {
  * @param {import('node:http').IncomingMessage} req
  */
 function isPreflight({ method, headers }) {
-  if (method !== 'OPTIONS') return false;
+  if (method !== 'OPTIONS' || headers === undefined) return false;
   return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
@@ -162,19 +157,41 @@ function isPreflight({ method, headers }) {
  *
  * @param {ResiliencePipelineBuilder} builder
  * @param {unknown} header
- * @param {(context: ResilienceContext) => InboundRequest} requestOf
  */
-function addDeadline(builder, header, requestOf) {
+function addDeadline(builder, header) {
   const accepted = 'the name of a header';
   if (typeof header !== 'string' || !TOKEN.test(header)) throw typeError('deadlineHeader', accepted, header);
   const key = header.toLowerCase();
   builder.addTimeout({
     name: 'Deadline',
     timeoutGenerator: (/** @type {{ context: ResilienceContext }} */ { context }) => {
-      const value = requestOf(context).req.headers[key];
+      const value = requestOf(context).req.headers?.[key];
       return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : Infinity;
     },
   });
+}
+
+/**
+ * The request that an execution is of, whichever adapter over the pipeline has taken it.
+ *
+ * @param {ResilienceContext} context
+ * @returns {InboundRequest}
+ */
+function requestOf(context) {
+  /** @type {any} */
+  const execution = ResilienceContext.executionOf(context);
+  const request = execution?.rare?.stream;
+  if (request === undefined) throw new TypeError('a pipeline made of the options of an adapter takes requests only');
+  return request;
+}
+
+/**
+ * By its client's address. A request that was made up may have no connection to have one.
+ *
+ * @param {InboundRequest} request
+ */
+function addressKeyOf({ admission, req, subject }) {
+  return req.socket ? addressKey(admission.addressOf(subject)) : undefined;
 }
 
 /** @param {unknown} timeout */

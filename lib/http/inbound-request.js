@@ -10,8 +10,8 @@ const { isExecutionRejected } = require('../errors.js');
 const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
-const { connectionOf, requestsOf, unwatch, watch } = require('./connection.js');
-const { carryContext, observeEnd, outermostOf } = require('./observe.js');
+const { connectionOf, emits, unwatch, watch } = require('./connection.js');
+const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
@@ -23,54 +23,78 @@ class InboundRequest {
   context;
   /** The pipeline's outermost context. @type {ResilienceContext | undefined} */
   #root;
-  #connection;
   /** When it began to hold what it was admitted by. */
   #startedAt = 0;
   #answered = false;
+  /** Whether its response has ended, and not only its connection. */
+  #hasEnded = false;
   /** Whether its response or its connection has ended. */
   isOver = false;
 
   /**
    * @param {import('./admission.js').Admission} admission
    * @param {import('./admission.js').Exchange} exchange
+   * @param {InboundRequest | undefined} outermost The one that the first middleware of its response has made.
    */
-  constructor(admission, exchange) {
+  constructor(admission, exchange, outermost) {
     const { req, res, subject } = exchange;
     this.admission = admission;
     this.exchange = exchange;
     this.req = req;
     this.res = res;
     // Kept: a pipeline of streams that ends with an error takes the request's socket away.
-    this.#connection = connectionOf(req);
+    this.connection = connectionOf(req);
     this.subject = subject;
     /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
     this.rateKey = null;
     /** What its client has left. @type {import('./quota-headers.js').Quota | undefined} */
     this.quota = undefined;
-    /** The one that the first middleware of its response has made. @type {InboundRequest} */
-    this.outermost = outermostOf(req) ?? this;
+    /** @type {InboundRequest} */
+    this.outermost = outermost ?? this;
+    /** Of the outermost: the one that the last middleware has made. @type {InboundRequest | undefined} */
+    this.innermost = undefined;
+    /** The one around it. @type {InboundRequest | undefined} */
+    this.outer = undefined;
     /** Of the outermost: the context of the innermost handler. @type {ResilienceContext | undefined} */
     this.current = undefined;
     /** And what of it events carry: that of an ambient pipeline. @type {ResilienceContext | undefined} */
     this.carried = undefined;
   }
 
+  /**
+   * Listens to its end.
+   *
+   * @throws TypeError if nothing would tell it.
+   */
+  observe() {
+    // Answered before it got here: its handler may run, but there is no response to hold a permit for.
+    if (this.res.writableEnded) this.isOver = true;
+    else observeEnd(this, this.admission.guardsBody);
+    if (this.outermost === this) carryContext(this);
+  }
+
   /** @param {import('../execution.js').Execution} execution */
   run(execution) {
-    const { res } = this;
     this.#root = execution.context;
-    watch(this.#connection, this);
-    if (res.writableEnded) {
-      // Answered before it got here: its handler may run, but there is no response to hold a permit for.
-      this.isOver = true;
-      execution.start();
-      unwatch(this.#connection, this);
-      return;
+    this.outer = this.outermost.innermost;
+    this.outermost.innermost = this;
+    if (!this.isOver) {
+      watch(this.connection, this);
+      if (this.connection.destroyed) this.closed();
     }
-    observeEnd(this, this.admission.guardsBody);
-    if (this.outermost === this) carryContext(this);
-    if (this.#connection.destroyed) this.closed();
     execution.start();
+  }
+
+  /**
+   * Whether a middleware over the pipeline has seen the request, of which this is the outermost.
+   *
+   * @param {import('../pipeline.js').ResiliencePipeline} pipeline
+   */
+  isCountedBy(pipeline) {
+    for (let each = this.innermost; each !== undefined; each = each.outer) {
+      if (each.admission.pipeline === pipeline) return true;
+    }
+    return false;
   }
 
   /**
@@ -118,20 +142,26 @@ class InboundRequest {
     }
   }
 
+  /** The response has ended, which one that was made up does not always tell itself. */
+  ended() {
+    this.#hasEnded = true;
+    this.closed();
+  }
+
   /** The response or its connection has ended. */
   closed() {
     if (this.isOver) return;
     this.isOver = true;
-    unwatch(this.#connection, this);
+    unwatch(this.connection, this);
     if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
-    if (this.res.writableEnded && this.context !== undefined) this.#finish();
+    if ((this.res.writableEnded || this.#hasEnded) && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
   }
 
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
   #finish() {
     const { statusCode } = this.res;
-    if (statusCode < 400) {
+    if (!(statusCode >= 400)) {
       this.#execution.finish(true, undefined);
       return;
     }
@@ -143,6 +173,7 @@ class InboundRequest {
   #observeFirstByte() {
     const { res } = this;
     const { writeHead } = res;
+    if (typeof writeHead !== 'function') return;
     res.writeHead = /** @type {any} */ (
       (/** @type {any[]} */ ...args) => {
         if (!this.isOver) this.#mark();
@@ -214,41 +245,51 @@ class InboundRequest {
     if (rateKey !== null && admission.hasQuota) {
       this.quota = admission.quotaOf(rateKey, error?.code === 'RATE_LIMITED' ? error.retryAfter : undefined);
     }
-    const quotas = requestsOf(this.#connection, this.req).flatMap(({ quota }) => quota ?? []);
+    /** @type {import('./quota-headers.js').Quota[]} */
+    const quotas = [];
+    for (let each = this.outermost.innermost; each !== undefined; each = each.outer) {
+      if (each.quota !== undefined) quotas.unshift(each.quota);
+    }
     const capacities = isFull && admission.capacity !== undefined ? [admission.capacity] : [];
-    setQuotaHeaders(this.res, admission.headers, quotas, capacities);
+    if (typeof this.res.setHeader === 'function') {
+      setQuotaHeaders(this.res, admission.headers, quotas, capacities);
+    }
     return Math.max(0, ...quotas.map(({ remaining, resetS }) => (remaining === 0 ? resetS : 0)));
   }
 
-  /** Answers in the handler's place. */
+  /** Answers in the handler's place: at a deadline from a timer, where nobody would catch a failure. */
   #answer(/** @type {unknown} */ error) {
     this.#answered = true;
     if (isExecutionRejected(error)) this.admission.tellRejected(this.subject, error);
-    if (!this.res.writableEnded) this.#write(error);
-    else if (this.admission.guardsBody) cutOff(this.res);
-    this.exchange.answered?.();
+    try {
+      if (!this.res.writableEnded) this.#write(error);
+      else if (this.admission.guardsBody) cutOff(this.req, this.res);
+      this.exchange.answered?.();
+    } catch (failure) {
+      warn(failure);
+    }
   }
 
   /** What a middleware further out has said in its framework's own way, such as by whom the answer may be read. */
   #adoptHeaders() {
     for (const [name, value] of this.exchange.headers?.() ?? []) {
-      if (value !== undefined && !this.res.hasHeader(name)) this.res.setHeader(name, value);
+      if (value !== undefined && !this.res.hasHeader?.(name)) this.res.setHeader?.(name, value);
     }
   }
 
   #write(/** @type {unknown} */ error) {
-    const { admission, res } = this;
+    const { admission, req, res } = this;
     const begun = res.headersSent;
     if (!begun) this.#adoptHeaders();
-    respond(res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);
+    respond(req, res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);
     if (begun || this.context === undefined) return;
     const close = () => {
-      seal(res, () => {
+      seal(req, res, () => {
         admission.swallowed += 1;
       });
     };
     // A middleware that delays the end still needs the response.
-    if (res.headersSent) close();
+    if (res.headersSent || this.isOver || !emits(res)) close();
     else res.once('finish', close);
   }
 }

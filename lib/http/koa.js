@@ -19,7 +19,7 @@ function koaResilience(options) {
         req: ctx.req,
         res: ctx.res,
         subject: ctx,
-        handle: () => void next().then(resolve, reject),
+        handle: () => void Promise.resolve(next()).then(resolve, reject),
         fail: reject,
         answered: () => {
           ctx.respond = false;

@@ -22,7 +22,7 @@ function withResilience(given, options) {
   if (typeof given !== 'function') throw typeError('the listener of withResilience', 'a function', given);
   const listener = /** @type {Listener} */ (given);
   const admission = new Admission(NODE, options);
-  return admission.expose((/** @type {any} */ req, /** @type {any} */ res) => {
+  return admission.expose((/** @type {any} */ req, /** @type {any} */ res) =>
     admission.admit({
       req,
       res,
@@ -31,10 +31,10 @@ function withResilience(given, options) {
       // There is no framework to take it.
       fail: (error) => {
         warn(error);
-        respond(res, error, admission);
+        respond(req, res, error, admission);
       },
-    });
-  });
+    }),
+  );
 }
 
 module.exports = { withResilience };

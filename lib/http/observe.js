@@ -7,11 +7,20 @@
 // changes the prototype of each, after which V8 shares no hidden class among them. And a `WeakMap` with an entry
 // a request keeps the garbage collector busy.
 
+const { EventEmitter } = require('node:events');
+const { OutgoingMessage } = require('node:http');
+
 const { findInboundBy, storage } = require('../context.js');
-const { rawOf } = require('./connection.js');
+const { typeError } = require('../options.js');
+const { emits, streamOf } = require('./connection.js');
 
 /** Of a listener of a request. */
 const OUTERMOST = Symbol('@ylcnfrht/resilience.outermost');
+/** Of a framework's own request: Node's. */
+const NATIVE = Symbol('@ylcnfrht/resilience.native');
+
+/** By requests that are no emitters. @type {WeakMap<object, InboundRequest>} */
+const madeUp = new WeakMap();
 
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
 
@@ -23,10 +32,16 @@ const OUTERMOST = Symbol('@ylcnfrht/resilience.outermost');
  * @param {boolean} guardsBody
  */
 function observeEnd(request, guardsBody) {
-  const { res } = request;
+  const { req, res, connection } = request;
+  const isHttp2 = streamOf(req) !== undefined;
+  const isConnected = connection !== req && emits(connection);
+  if (!isConnected || (!isHttp2 && !(res instanceof OutgoingMessage))) {
+    observeMadeUp(request);
+    return;
+  }
   const ended = () => request.closed();
   // The response of HTTP/2 does not tell when it is ended.
-  res.prependListener(guardsBody || 'stream' in res ? 'finish' : 'prefinish', ended);
+  res.prependListener(guardsBody || isHttp2 ? 'finish' : 'prefinish', ended);
   // One that has to wait for another on its connection does not either.
   if (res.socket === null && !guardsBody) hookEnd(request);
 }
@@ -45,17 +60,63 @@ function hookEnd(request) {
 }
 
 /**
- * Gives the listeners that are added from now on the context of the innermost handler that runs. Most requests
- * get none, and are left as they are.
+ * A response that is not one of Node's on a connection of Node's tells its end by whatever it has: events, or the
+ * calls that end it. The outermost request hears of it for all.
+ *
+ * @param {InboundRequest} outermost
+ */
+function observeMadeUp(outermost) {
+  if (outermost.outermost !== outermost) return;
+  const { res } = outermost;
+  const tell = (/** @type {'ended' | 'closed'} */ how) => {
+    // The innermost first: the abort of one further out is no answer to it.
+    for (let each = outermost.innermost; each !== undefined; each = each.outer) each[how]();
+  };
+  const ended = () => tell('ended');
+  const closed = () => tell('closed');
+  if (emits(res)) {
+    for (const event of ['prefinish', 'finish']) res.once(event, ended);
+    res.once('close', closed);
+  }
+  const isHooked = hookCall(res, 'end', ended);
+  hookCall(res, 'destroy', closed);
+  if (isHooked || emits(res)) return;
+  throw typeError('the response of a request', 'an emitter, or have a function end that can be wrapped', res);
+}
+
+/**
+ * @param {any} target
+ * @param {string} name
+ * @param {() => void} after
+ */
+function hookCall(target, name, after) {
+  const original = target[name];
+  if (typeof original !== 'function') return false;
+  // A mock is asked later for what it was called with.
+  const hooked = new Proxy(original, {
+    apply: (call, self, args) => {
+      const result = Reflect.apply(call, self, args);
+      after();
+      return result;
+    },
+  });
+  return Reflect.set(target, name, hooked);
+}
+
+/**
+ * Makes the request known, and gives the listeners that are added from now on the context of the innermost handler
+ * that runs. Most requests get none, and are left as they are.
  *
  * @param {InboundRequest} request The outermost of its response.
  */
 function carryContext(request) {
-  for (const emitter of [request.req, request.res]) {
+  const { req, res } = request;
+  for (const emitter of [req, res]) {
+    if (!(emitter instanceof EventEmitter)) continue;
     let hooked = false;
     const hook = () => {
       // Once the response has ended, Node itself listens to the request.
-      if (hooked || (request.isOver && emitter === request.req)) return;
+      if (hooked || (request.isOver && emitter === req)) return;
       hooked = true;
       const { emit } = emitter;
       const emitInContext = (/** @type {any[]} */ ...args) => {
@@ -68,8 +129,10 @@ function carryContext(request) {
       emitter.emit = emitInContext;
     };
     hook[OUTERMOST] = request;
-    emitter.on('newListener', hook);
+    // Not by its own `on`: OpenTelemetry replaces that, and wraps the listener.
+    Reflect.apply(EventEmitter.prototype.on, emitter, ['newListener', hook]);
   }
+  if (!(req instanceof EventEmitter)) madeUp.set(req, request);
 }
 
 /**
@@ -79,10 +142,22 @@ function carryContext(request) {
  * @returns {InboundRequest | undefined}
  */
 function outermostOf(req) {
-  const listener = req.listeners?.('newListener').find((/** @type {any} */ each) => OUTERMOST in each);
+  if (!(req instanceof EventEmitter)) return madeUp.get(req);
+  /** @type {any} */
+  const listener = req.listeners('newListener').find((each) => OUTERMOST in each);
   return listener?.[OUTERMOST];
 }
 
-findInboundBy((request) => outermostOf(rawOf(request))?.current);
+/**
+ * Lets the context be found by a framework's own request.
+ *
+ * @param {any} subject
+ * @param {any} req
+ */
+function linkToNative(subject, req) {
+  if (subject !== req) subject[NATIVE] = req;
+}
 
-module.exports = { carryContext, observeEnd, outermostOf };
+findInboundBy((request) => outermostOf(/** @type {any} */ (request)[NATIVE] ?? request)?.current);
+
+module.exports = { carryContext, linkToNative, observeEnd, outermostOf };

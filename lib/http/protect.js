@@ -39,7 +39,7 @@ function protect(given, options) {
       // There is no framework to take it.
       fail: (error) => {
         warn(error);
-        respond(res, error, admission);
+        respond(req, res, error, admission);
       },
     });
     return true;

@@ -5,6 +5,9 @@
 const { STATUS_CODES } = require('node:http');
 
 const { isExecutionRejected } = require('../errors.js');
+const { typeError } = require('../options.js');
+const { warn } = require('../telemetry.js');
+const { streamOf } = require('./connection.js');
 const { spread } = require('./drain-time.js');
 const { leaveUnread } = require('./unread-body.js');
 
@@ -48,36 +51,52 @@ const HTTP2_INTERNAL_ERROR = 2;
 /** @typedef {import('./admission.js').Admission} Admission */
 
 /**
- * Answers a request whose execution was rejected or failed. A response that has begun can only be cut off.
+ * Answers a request whose execution was rejected or failed. A response that has begun can only be cut off. It never
+ * throws: nobody would catch it.
  *
+ * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
  * @param {Admission} admission
  * @param {number} [leastS] Before so many seconds have passed, the client would be refused in any case.
  * @param {boolean} [isHandled] Whether there is a handler, which may read on.
  */
-function respond(res, error, admission, leastS = 0, isHandled = false) {
-  if (res.destroyed || res.writableEnded) return;
-  if (res.headersSent) {
-    cutOff(res);
-    return;
-  }
+function respond(req, res, error, admission, leastS = 0, isHandled = false) {
   try {
-    write(res, error, admission, leastS, isHandled);
+    if (res.destroyed || res.writableEnded) return;
+    if (res.headersSent) cutOff(req, res);
+    else write(req, res, error, admission, leastS, isHandled);
   } catch (failure) {
-    // A middleware has patched the response with something that throws: the client must not wait for ever.
-    res.destroy(/** @type {Error} */ (failure));
+    giveUp(res, failure);
   }
 }
 
 /**
+ * A middleware has patched the response with something that throws, or it was made up and has no end.
+ *
+ * @param {any} res
+ * @param {unknown} failure
+ */
+function giveUp(res, failure) {
+  try {
+    // The client must not wait for ever.
+    if (typeof res?.destroy === 'function') res.destroy(failure);
+    else warn(failure);
+  } catch (another) {
+    warn(another);
+  }
+}
+
+/**
+ * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  * @param {unknown} error
  * @param {Admission} admission
  * @param {number} leastS
  * @param {boolean} isHandled
  */
-function write(res, error, admission, leastS, isHandled) {
+function write(req, res, error, admission, leastS, isHandled) {
+  if (typeof res.end !== 'function') throw typeError('the response of a request', 'one with a function end', res);
   const refusal = describe(error);
   const { statusCode, code, reason } = refusal;
   const message =
@@ -86,27 +105,29 @@ function write(res, error, admission, leastS, isHandled) {
     admission.problemDetails ? problem(refusal, message, admission) : { statusCode, error: code, message },
   );
   const type = admission.problemDetails ? 'application/problem+json' : 'application/json; charset=utf-8';
-  for (const name of BODY_HEADERS) res.removeHeader(name);
+  for (const name of BODY_HEADERS) res.removeHeader?.(name);
   if (Object.hasOwn(res, 'statusMessage')) res.statusMessage = '';
   res.statusCode = statusCode;
-  res.setHeader('Content-Type', type);
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader?.('Content-Type', type);
+  res.setHeader?.('Content-Length', Buffer.byteLength(body));
+  res.setHeader?.('Cache-Control', 'no-store');
   const retryAfter = retryAfterOf(refusal, admission);
-  if (retryAfter !== undefined) res.setHeader('Retry-After', Math.max(retryAfter, leastS));
-  leaveUnread(res, error, isHandled);
+  if (retryAfter !== undefined) res.setHeader?.('Retry-After', Math.max(retryAfter, leastS));
+  leaveUnread(req, res, error, isHandled);
   res.end(body);
 }
 
 /**
  * Ends a response that has begun, so that its client does not take what it has for the whole.
  *
+ * @param {any} req
  * @param {any} res
  */
-function cutOff(res) {
-  if (res.stream === undefined) res.destroy();
+function cutOff(req, res) {
+  const stream = streamOf(req);
+  if (stream === undefined) res.destroy?.();
   // A stream of HTTP/2 that is destroyed seems to have ended well.
-  else res.stream.close(HTTP2_INTERNAL_ERROR);
+  else stream.close(HTTP2_INTERNAL_ERROR);
 }
 
 /**

@@ -5,7 +5,7 @@
 // it adds only now hear the events that have passed, once it has ended the response itself.
 
 const { nextTick } = require('../turn.js');
-const { watch } = require('./connection.js');
+const { connectionOf, watch } = require('./connection.js');
 
 /** What ends or adds to a response, and takes a callback as its last argument. */
 const WRITES = /** @type {const} */ (['write', 'end']);
@@ -26,12 +26,13 @@ const ENDS = /** @type {const} */ (['finish', 'close']);
  * It claims that no header was sent: an error handler that sees sent headers destroys the connection, which
  * other requests may use. Who listens to its events sees the truth: a log has no status otherwise.
  *
+ * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
  * @param {() => void} onLateWrite Called for every write that is swallowed.
  */
-function seal(res, onLateWrite) {
+function seal(req, res, onLateWrite) {
   const { emit, statusCode } = res;
-  const late = new LateEnd(res);
+  const late = new LateEnd(connectionOf(req), res);
   let emitting = false;
   /** @type {Record<string, PropertyDescriptor>} */
   const sealed = {
@@ -64,18 +65,26 @@ function seal(res, onLateWrite) {
   }
   for (const name of CHAINED) sealed[name] = method(() => res);
   for (const name of SILENT) sealed[name] = method(() => undefined);
-  Object.defineProperties(res, sealed);
+  // One that was made up may have fewer methods, or be frozen.
+  for (const [name, descriptor] of Object.entries(sealed)) {
+    if (name in res) Reflect.defineProperty(res, name, descriptor);
+  }
 }
 
 /** The end of a response as those hear it who come too late for its own. */
 class LateEnd {
+  #connection;
   #res;
   /** By event that has passed, those who were there. @type {Map<string, Function[]>} */
   #heard = new Map();
   #waitsForClient = false;
 
-  /** @param {import('node:http').ServerResponse} res */
-  constructor(res) {
+  /**
+   * @param {any} connection
+   * @param {import('node:http').ServerResponse} res
+   */
+  constructor(connection, res) {
+    this.#connection = connection;
     this.#res = res;
     if (res.writableFinished) this.#passed('finish');
   }
@@ -102,7 +111,7 @@ class LateEnd {
         const heard = this.#heard.get(event);
         // Otherwise the event itself has yet to come.
         if (heard === undefined) continue;
-        const late = this.#res.rawListeners(event).filter((listener) => !heard.includes(listener));
+        const late = this.#listeners(event).filter((listener) => !heard.includes(listener));
         this.#passed(event);
         for (const listener of late) Reflect.apply(listener, this.#res, []);
       }
@@ -111,16 +120,19 @@ class LateEnd {
 
   /** @param {'finish' | 'close'} event */
   #passed(event) {
-    this.#heard.set(event, this.#res.rawListeners(event));
+    this.#heard.set(event, this.#listeners(event));
+  }
+
+  /** @param {string} event @returns {Function[]} Of a response that was made up, perhaps none. */
+  #listeners(event) {
+    return this.#res.rawListeners?.(event) ?? [];
   }
 
   /** One who waits for the client to leave: it still may. @param {string} event */
   #added(event) {
-    const { req } = this.#res;
-    const connection = /** @type {any} */ (req).stream ?? req.socket;
-    if (event !== 'close' || this.#waitsForClient || !this.#heard.has('close') || !connection) return;
+    if (event !== 'close' || this.#waitsForClient || !this.#heard.has('close')) return;
     this.#waitsForClient = true;
-    watch(connection, { closed: () => this.tell(['close']) });
+    watch(this.#connection, { closed: () => this.tell(['close']) });
   }
 }
 

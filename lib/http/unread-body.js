@@ -15,33 +15,35 @@ const LINGER_MS = 1000;
 
 // As they are at load: a socket lives in real time.
 const { clearTimeout, setTimeout } = require('node:timers');
+const { IncomingMessage } = require('node:http');
 
 const { setImmediate } = require('../turn.js');
 const { closeBody } = require('./close-body.js');
+const { emits, streamOf } = require('./connection.js');
 
-/** @typedef {import('node:http').IncomingMessage} IncomingMessage */
 /** @typedef {import('node:http').ServerResponse} ServerResponse */
 
 /**
  * To be called before a response is ended that is not the handler's.
  *
+ * @param {IncomingMessage} req
  * @param {ServerResponse} res
  * @param {unknown} reason Why it is not.
  * @param {boolean} isHandled Whether there is a handler, which may read on.
  */
-function leaveUnread(res, reason, isHandled) {
-  const { req } = res;
-  const { stream } = /** @type {any} */ (res);
+function leaveUnread(req, res, reason, isHandled) {
+  const stream = streamOf(req);
   if (stream !== undefined) {
     if (!req.complete) closeStream(stream, req, reason);
     return;
   }
   // A pipeline of streams that has failed takes that of the request away.
   const socket = req.socket ?? res.socket;
-  if (!socket) return;
+  // A request that was made up has no connection that could be blocked.
+  if (!socket || !emits(socket) || !(req instanceof IncomingMessage)) return;
   if (hasRest(req)) {
     if (!isReadToEnd(req, res)) res.setHeader('Connection', 'close');
-    closeGently(socket, res, reason, isHandled);
+    closeGently(socket, req, res, reason, isHandled);
   } else if (isHandled && req.complete) {
     // It is here as a whole: the handler may still read what Node.js would throw away.
     /** @type {any} */ (req)._dumped = true;
@@ -72,7 +74,7 @@ function closeStream(stream, req, reason) {
  */
 function hasRest(req) {
   if (req.complete && req.readableLength < req.readableHighWaterMark) return false;
-  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers ?? {};
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
@@ -96,12 +98,12 @@ function isReadToEnd(req, res) {
  * the rest, which is nobody's any more.
  *
  * @param {import('node:net').Socket} socket
+ * @param {IncomingMessage} req
  * @param {ServerResponse} res
  * @param {unknown} reason
  * @param {boolean} isHandled
  */
-function closeGently(socket, res, reason, isHandled) {
-  const { req } = res;
+function closeGently(socket, req, res, reason, isHandled) {
   let lingers = false;
   socket.destroySoon = () => {
     if (!lingers) linger(socket);
