@@ -28,12 +28,12 @@ before(async () => {
 after(() => dependency.close());
 
 /** Starts `MANY` calls, and gives what they came to when the thread has stood still. */
-async function callAndPause(pipeline) {
+async function callAndPause(pipeline, ms = PAUSE_MS) {
   const { calls } = dependency;
   const outcomes = Promise.all(Array.from({ length: MANY }, () => pipeline.settle(dependency.call)));
   for (let turns = 0; turns < 50 && dependency.calls < calls + MANY; turns += 1) await undefined;
   assert.equal(dependency.calls, calls + MANY, 'calls that have started');
-  dependency.block(PAUSE_MS);
+  dependency.block(ms);
   const settled = await outcomes;
   assert.equal(dependency.calls, calls + MANY, 'calls in all');
   return settled.map((outcome) => (outcome.ok ? outcome.result : outcome.error));
@@ -132,6 +132,76 @@ test('deadlines within one another that passed at once end in their order', asyn
   assert.equal((await ended).strategyName, 'outer');
   assert.deepEqual(names, ['inner', 'outer']);
   assertIdle();
+});
+
+const SLOW_MS = 120;
+const SLOW = { slowCallDuration: SLOW_MS, slowCallRatio: 0.05, minimumThroughput: 1 };
+
+test('no call is slow because the thread was busy', async () => {
+  const guards = [
+    (to) => to.addCircuitBreaker(SLOW),
+    (to) => to.addCircuitBreaker(SLOW).addTimeout(DEADLINE_MS),
+    (to) => to.addConcurrencyLimiter(MANY).addCircuitBreaker(SLOW).addAdaptiveConcurrencyLimiter(),
+    (to) => to.addRetry({ delay: 1 }).addCircuitBreaker(SLOW),
+  ];
+  for (const context of ['ambient', 'explicit']) {
+    for (const guard of guards) {
+      const pipeline = guard(builder({ context })).build();
+      assert.deepEqual(await callAndPause(pipeline, SLOW_MS + PAUSE_MS), Array(MANY).fill('answer'));
+      assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'closed');
+    }
+  }
+  assertIdle();
+});
+
+test('a call that was under way before and after a pause is as slow as without it', async () => {
+  const pipeline = builder().addCircuitBreaker(SLOW).build();
+  const quick = hold(pipeline);
+  dependency.block(SLOW_MS + PAUSE_MS);
+  await turn();
+  await turn();
+  quick.finish();
+  await quick.promise;
+  assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'closed');
+  const slow = hold(pipeline);
+  await new Promise((resolve) => setTimeout(resolve, SLOW_MS + 1));
+  slow.finish();
+  await slow.promise;
+  assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'open');
+});
+
+test('what a callback does before it returns is its own time', async () => {
+  const pipeline = builder().addCircuitBreaker(SLOW).build();
+  await pipeline.execute(() => dependency.block(SLOW_MS));
+  assert.equal(pipeline.getStrategy('CircuitBreaker').state, 'open');
+});
+
+test('no adaptive limit falls because the thread was busy', async () => {
+  for (const algorithm of ['gradient2', 'vegas', 'aimd', 'knee']) {
+    const pipeline = builder().addAdaptiveConcurrencyLimiter({ algorithm, initialLimit: 2 * MANY }).addTimeout(DEADLINE_MS).build();
+    const limiter = pipeline.getStrategy('AdaptiveConcurrencyLimiter');
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all(Array.from({ length: 5 }, () => pipeline.settle(dependency.call)));
+    }
+    const { limit } = limiter;
+    for (let round = 0; round < 2; round += 1) {
+      assert.deepEqual(await callAndPause(pipeline), Array(MANY).fill('answer'));
+      assert.ok(limiter.limit >= limit, `${algorithm}: ${limit} became ${limiter.limit}`);
+    }
+  }
+  assertIdle();
+});
+
+test('a thread that is busy with many short pieces of work shows it in its latency', async () => {
+  const rtts = [];
+  const algorithm = { onSample: ({ rtt, limit }) => (rtts.push(rtt), limit) };
+  const pipeline = builder().addAdaptiveConcurrencyLimiter({ algorithm }).build();
+  const running = hold(pipeline);
+  const until = performance.now() + 3 * PAUSE_MS;
+  while (performance.now() < until) await pipeline.execute(() => dependency.block(1));
+  running.finish();
+  await running.promise;
+  assert.ok(rtts.at(-1) >= 3 * PAUSE_MS, `${rtts.at(-1)} ms`);
 });
 
 test('inbound requests whose handlers have their answers in time are answered by 200', async (t) => {

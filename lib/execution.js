@@ -20,7 +20,7 @@ const nesting = require('./nesting.js');
 const { outcomeOf } = require('./outcome.js');
 const { Rejection, plain, rejectSoon } = require('./promises.js');
 const { OUTCOME } = require('./role.js');
-const { NO_SAMPLES } = require('./segment.js');
+const { AT_ONCE, NO_SAMPLES } = require('./segment.js');
 const { setClock } = require('./timer.js');
 const { gateBehind } = require('./turned-away.js');
 
@@ -147,9 +147,9 @@ class Execution {
           return;
         }
       }
-      this.returned(result);
+      this.returned(result, AT_ONCE);
     } catch (error) {
-      this.finish(false, error);
+      this.finish(false, error, AT_ONCE);
     } finally {
       nesting.depth -= 1;
     }
@@ -166,9 +166,12 @@ class Execution {
     }
   }
 
-  /** @param {any} value */
-  returned(value) {
-    if (!this.role.nested) this.finish(true, value);
+  /**
+   * @param {any} value
+   * @param {true | number} [learn]
+   */
+  returned(value, learn) {
+    if (!this.role.nested) this.finish(true, value, learn);
     else if (value.ok) this.finish(true, value.result);
     else this.finish(false, value.error);
   }
@@ -178,11 +181,12 @@ class Execution {
    *
    * @param {boolean} ok
    * @param {unknown} value
+   * @param {true | number} [learn] `AT_ONCE`, if it had ended when it returned.
    */
-  finish(ok, value) {
+  finish(ok, value, learn = true) {
     const { rare, state } = this;
     if (state !== SETTLED) {
-      this.settle(ok, value, true);
+      this.settle(ok, value, learn);
     } else if (rare?.abandonedBy !== undefined) {
       rare.abandonedBy.abandoned = /** @type {number} */ (rare.abandonedBy.abandoned) - 1;
       rare.abandonedBy = undefined;
@@ -240,11 +244,13 @@ class Execution {
    * @param {boolean} ok
    * @param {unknown} value
    * @param {boolean} hasRun
+   * @param {true | number} learn
    */
-  #outcomes(ok, value, hasRun) {
+  #outcomes(ok, value, hasRun, learn) {
     const segment = /** @type {Segment} */ (this.role.segment);
     const isPlain = segment.learners.length === 0 || (ok && !segment.judgesSuccess);
-    const outcomes = isPlain ? 0 : segment.outcomes(outcomeOf(ok, value), this.context);
+    let outcomes = isPlain ? 0 : segment.outcomes(outcomeOf(ok, value), this.context);
+    if (learn !== true) outcomes += learn;
     return segment.teller === undefined || !hasRun ? outcomes : segment.withOperation(outcomes, this.context);
   }
 
@@ -253,7 +259,7 @@ class Execution {
    *
    * @param {boolean} ok
    * @param {unknown} value
-   * @param {boolean} learn Whether the gates learn from it.
+   * @param {boolean | number} learn Whether the gates learn from it, or `AT_ONCE`.
    * @param {boolean} [gaveUp] Whether what the callback started has to stop.
    * @param {() => void} [tell] Tells why, when every permit is back and before the end is told.
    */
@@ -266,7 +272,7 @@ class Execution {
       called = /** @type {Segment} */ (role.segment).giveBack();
     } else if (called) {
       executions[ticket & PLACE] = undefined;
-      const outcomes = learn ? this.#outcomes(ok, value, state !== WAITING) : NO_SAMPLES;
+      const outcomes = learn === false ? NO_SAMPLES : this.#outcomes(ok, value, state !== WAITING, learn);
       const untold = hasUntold();
       setClock();
       const moved = exit(ticket, outcomes);

@@ -7,7 +7,7 @@ const { binding } = require('./addon.js');
 const { InternalError } = require('./errors.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 15;
+const HEADER = 16;
 /** Numbers of one effect. */
 const RECORD = 12;
 /** Effects in the ring. */
@@ -29,6 +29,7 @@ const ANSWER = 11;
 const THIRD = 12;
 const FOURTH = 13;
 const CLOSED = 14;
+const ARMED = 15;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -221,6 +222,7 @@ function check(answer) {
 module.exports = {
   ACTIVE,
   ANSWER,
+  ARMED,
   AdaptiveLimitProvider,
   BACKLOG,
   CLOCK,

@@ -75,6 +75,8 @@ const UNHANDLED = 3;
 const NO_SAMPLES = 0xaaa;
 /** Where the kind of operation begins, above the bits of the gates. */
 const OPERATION = 2 ** (2 * MAX_GATES);
+/** Above that: the callback had ended when it returned. */
+const AT_ONCE = OPERATION * 2 ** 9;
 
 /** Segments by native key, for effects that name one. @type {Map<number, WeakRef<Segment>>} */
 const segments = new Map();
@@ -232,4 +234,4 @@ function cut(gates) {
   return runs;
 }
 
-module.exports = { NO_SAMPLE, NO_SAMPLES, Segment, UNHANDLED, cut };
+module.exports = { AT_ONCE, NO_SAMPLE, NO_SAMPLES, Segment, UNHANDLED, cut };

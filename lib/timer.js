@@ -9,7 +9,7 @@
 
 const { AsyncResource } = require('node:async_hooks');
 
-const { CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
+const { ARMED, CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
 const { afterPoll, isNodes } = require('./turn.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -36,7 +36,7 @@ const outsideOfRequests = new Outside('ResilienceTimer');
 
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
-/** The wheel's millisecond that the timer is set for. */
+/** The millisecond that the timer is set for. */
 let armedFor = Infinity;
 let keepsAlive = false;
 /** Whether what is due is decided at the end of this turn: until then there is nothing to set a timer for. */
@@ -101,7 +101,8 @@ function setClock() {
 }
 
 /**
- * Sets the timer, after a call, for the wheel's next deadline.
+ * Sets the timer, after a call, for the wheel's next deadline, or for the next look at the clock that tells of
+ * pauses while latency is measured.
  *
  * @param {() => void} afterCall
  */
@@ -115,7 +116,7 @@ function setTimer(afterCall) {
     timer = outsideOfRequests.runInAsyncScope(realSetTimeout, undefined, onTimer, delay, afterCall);
     keepsAlive = true;
   }
-  const pending = wake !== Infinity;
+  const pending = channel[ARMED] !== 0;
   if (pending !== keepsAlive && timer !== undefined) {
     keepsAlive = pending;
     if (pending) timer.ref();

@@ -10,7 +10,7 @@ await Promise.all(sockets.map((socket) => once(socket, 'connect')));
 
 const pipeline = new ResiliencePipelineBuilder()
   .addRetry({ delay: 1 })
-  .addCircuitBreaker({ consecutiveFailures: 1 })
+  .addCircuitBreaker({ consecutiveFailures: 1, slowCallDuration: 500, slowCallRatio: 0.1, minimumThroughput: 5 })
   .addAdaptiveConcurrencyLimiter()
   .addHedging({ delay: 400 })
   .addTimeout(500)

@@ -21,7 +21,7 @@ const READ: usize = 1;
 const WRITTEN: usize = 2;
 /// By Rust: effects that found no room in the ring.
 const BACKLOG: usize = 3;
-/// By Rust: the millisecond of the machine's clock at which `tick` has work, infinite for never.
+/// By Rust: the millisecond of the machine's clock at which `due` has to be called, infinite for never.
 const WAKE: usize = 4;
 /// By Rust: the machine's clock in milliseconds.
 const CLOCK: usize = 5;
@@ -42,7 +42,9 @@ const THIRD: usize = 12;
 const FOURTH: usize = 13;
 /// By Rust: 1 when its side is gone, and a call would reach freed memory.
 const CLOSED: usize = 14;
-const HEADER: usize = 15;
+/// By Rust: 1 while a deadline is armed, for which the process has to stay alive, else 0.
+const ARMED: usize = 15;
+const HEADER: usize = 16;
 const RECORD: usize = 12;
 const RECORDS: usize = 128;
 
@@ -97,11 +99,13 @@ impl Channel {
     /// Leaves the state after a call: the clock, the next deadline, and as many effects as there is room for.
     pub fn publish(&mut self, now: Nanos, engine: &mut Engine) {
         #[expect(clippy::cast_precision_loss, reason = "milliseconds fit 53 bits")]
-        let wake = engine.next_tick().map_or(f64::INFINITY, |tick| tick as f64);
+        let tick = engine.next_tick().map_or(f64::INFINITY, |tick| tick as f64);
+        let look = engine.next_look().map_or(f64::INFINITY, Nanos::as_ms);
         let effects = engine.effects();
         let slots = self.slots();
         slots[CLOCK] = now.as_ms();
-        slots[WAKE] = wake;
+        slots[WAKE] = tick.min(look);
+        slots[ARMED] = f64::from(u8::from(tick < f64::INFINITY));
         if effects.is_empty() {
             return;
         }

@@ -117,7 +117,9 @@ impl Thread {
             Error::new(Status::InvalidArg, format!("the channel must hold exactly {LENGTH} numbers"))
         })?;
         let clock = MonotonicClock::start();
-        let state = State { engine: Engine::default(), channel, clock, due: Nanos::default() };
+        let mut engine = Engine::default();
+        engine.watch_pauses();
+        let state = State { engine, channel, clock, due: Nanos::default() };
         let handle = Handle { state: Rc::new(RefCell::new(state)), fault: Rc::default() };
         Ok(Self { handle })
     }

@@ -54,12 +54,27 @@ pub struct Engine {
 impl Engine {
     /// Sets the time of the calls that follow, and who watches the deadlines that they arm. The clock of
     /// [`Driver::Outside`] may be another one than the wheel's, and [`Engine::tick`] is by the wheel's.
-    pub const fn at(&mut self, now: Nanos, driver: Driver) {
+    pub fn at(&mut self, now: Nanos, driver: Driver) {
         self.ledger.newcomer = None;
         self.new_sleep = None;
         self.new_loan = None;
         self.ledger.now = now;
         self.ledger.timers.driver = driver;
+        match driver {
+            Driver::Wheel => self.ledger.pauses.look(now),
+            Driver::Outside => self.ledger.pauses.look_away(),
+        }
+    }
+
+    /// From now on there is a call when [`Engine::next_look`] is due, so that pauses of the thread are seen.
+    pub const fn watch_pauses(&mut self) {
+        self.ledger.pauses.watch();
+    }
+
+    /// When a call is due, whatever it is about.
+    #[must_use]
+    pub const fn next_look(&self) -> Option<Nanos> {
+        self.ledger.pauses.due()
     }
 
     /// The time of the present call.
@@ -158,7 +173,8 @@ impl Engine {
     ///
     /// [`Error::StaleTicket`] if it has ended.
     pub fn exit(&mut self, key: Key, outcomes: Outcomes) -> Result<bool, Error> {
-        let ticket = self.ledger.tickets.remove(key).ok_or(Error::StaleTicket)?;
+        let mut ticket = self.ledger.tickets.remove(key).ok_or(Error::StaleTicket)?;
+        ticket.stop_measuring(&mut self.ledger.pauses);
         let segment = self.segments.get_mut(ticket.segment).ok_or(Error::UnknownSegment)?;
         Ok(segment.exit(key, &ticket, outcomes, &mut self.ledger))
     }
@@ -170,8 +186,12 @@ impl Engine {
     ///
     /// [`Error::StaleTicket`] if it has ended.
     pub fn mark(&mut self, ticket: Key) -> Result<(), Error> {
-        let Ledger { now, tickets, .. } = &mut self.ledger;
-        tickets.get_mut(ticket).ok_or(Error::StaleTicket)?.first_byte.get_or_insert(*now);
+        let Ledger { now, tickets, pauses, .. } = &mut self.ledger;
+        let ticket = tickets.get_mut(ticket).ok_or(Error::StaleTicket)?;
+        if ticket.first_byte.is_none() {
+            ticket.first_byte = Some(*now);
+            ticket.stop_measuring(pauses);
+        }
         Ok(())
     }
 

@@ -16,6 +16,7 @@ pub mod engine;
 pub mod error;
 pub mod gate;
 pub mod outcome;
+pub mod pauses;
 pub mod queue;
 pub mod random;
 pub mod segment;

@@ -18,11 +18,14 @@ pub enum Outcome {
 /// The [`Outcome`] for each gate of a segment, two bits a gate, the first gate lowest.
 ///
 /// 0 is success, 1 drop, 2 no sample, 3 unhandled. Above these ([`MAX_GATES`] times two bits), the number of the execution's kind of
-/// operation plus one, or zero for none.
+/// operation plus one, or zero for none, in nine bits. Above these, one for a callback that has ended when it
+/// returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes(pub u32);
 
 const OPERATION: usize = 2 * MAX_GATES;
+const OPERATION_BITS: usize = 9;
+const AT_ONCE: usize = OPERATION + OPERATION_BITS;
 
 impl Outcomes {
     /// The same outcome for every gate.
@@ -57,7 +60,13 @@ impl Outcomes {
     /// The number of the kind of operation.
     #[must_use]
     pub fn operation(self) -> Option<u8> {
-        let number = (self.0 >> OPERATION).checked_sub(1)?;
+        let number = (self.0 >> OPERATION & ((1 << OPERATION_BITS) - 1)).checked_sub(1)?;
         Some(u8::try_from(number).unwrap_or(u8::MAX))
+    }
+
+    /// Whether the callback had ended when it returned: then all that it took is its own time, and no pause.
+    #[must_use]
+    pub const fn at_once(self) -> bool {
+        self.0 >> AT_ONCE & 1 == 1
     }
 }

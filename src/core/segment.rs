@@ -16,10 +16,11 @@ use super::gate::circuit_breaker::{Change, Passage};
 use super::gate::concurrency::Admission;
 use super::gate::rate_limiter::Turn;
 use super::outcome::Outcomes;
+use super::pauses::Pauses;
 use super::queue::Priority;
 use super::slab::{Key, Slab};
 use super::ticket::{Hold, Place, Ticket, Wait};
-use super::timers::{Alarm, Timer, Timers};
+use super::timers::{Alarm, Driver, Timer, Timers};
 
 mod limit;
 mod loan;
@@ -36,6 +37,8 @@ pub struct Ledger {
     pub tickets: Slab<Ticket>,
     /// Every armed deadline.
     pub timers: Timers,
+    /// When the thread stood still.
+    pub pauses: Pauses,
     /// What happened and was not taken yet.
     pub effects: VecDeque<Effect>,
 }
@@ -48,6 +51,15 @@ impl Ledger {
     fn disarm(&mut self, timer: Option<Timer>) {
         if let Some(timer) = timer {
             self.timers.disarm(timer, &mut self.effects);
+        }
+    }
+
+    /// Milliseconds for which the thread stood still meanwhile, other than in the execution's own callback. A clock
+    /// that is not the machine's has no pauses.
+    fn paused_ms(&self, since: Nanos, until: Nanos, outcomes: Outcomes) -> f64 {
+        match self.timers.driver {
+            Driver::Wheel if !outcomes.at_once() => self.pauses.ms_between(since, until),
+            _ => 0.0,
         }
     }
 
@@ -152,6 +164,9 @@ impl Segment {
                 Step::Passed(hold) => {
                     if let Some(ticket) = ledger.tickets.get_mut(key) {
                         ticket.pass(hold);
+                        if self.gates[index].measures() {
+                            ticket.measure(&mut ledger.pauses);
+                        }
                     }
                 }
                 Step::Queued => return Progress::Queued,
@@ -253,6 +268,7 @@ impl Segment {
                 Hold::Circuit { since, epoch } => {
                     let Gate::CircuitBreaker(breaker) = &mut self.gates[index] else { continue };
                     let answered = ticket.first_byte.unwrap_or(ledger.now);
+                    let since = since.plus_ms(ledger.paused_ms(since, answered, outcomes));
                     let change = breaker.leave(epoch, (since, answered, ledger.now), outcomes.of(index));
                     moved |= ledger.tell_change((ticket.segment, index, key), change);
                 }

@@ -2,6 +2,7 @@
 
 use super::clock::Nanos;
 use super::gate::rate_limiter;
+use super::pauses::Pauses;
 use super::queue::Rank;
 use super::slab::Key;
 use super::timers::Timer;
@@ -69,19 +70,44 @@ pub struct Ticket {
     pub wait: Option<Wait>,
     /// When the first byte of its answer left, for executions that answer as a stream.
     pub first_byte: Option<Nanos>,
+    /// Whether a gate that it has passed learns from its latency, which is not known yet.
+    measured: bool,
 }
 
 impl Ticket {
     /// A ticket before the first gate.
     #[must_use]
     pub const fn new(segment: Key) -> Self {
-        Self { segment, passed: 0, holds: [Hold::Nothing; MAX_GATES], wait: None, first_byte: None }
+        Self {
+            segment,
+            passed: 0,
+            holds: [Hold::Nothing; MAX_GATES],
+            wait: None,
+            first_byte: None,
+            measured: false,
+        }
     }
 
     /// Notes that the next gate is passed.
     pub const fn pass(&mut self, hold: Hold) {
         self.holds[self.passed] = hold;
         self.passed += 1;
+    }
+
+    /// A gate that it passes learns from its latency.
+    pub fn measure(&mut self, pauses: &mut Pauses) {
+        if !self.measured {
+            self.measured = true;
+            pauses.begin();
+        }
+    }
+
+    /// Its latency is known.
+    pub const fn stop_measuring(&mut self, pauses: &mut Pauses) {
+        if self.measured {
+            self.measured = false;
+            pauses.end();
+        }
     }
 
     /// When the first of its armed deadlines passes.

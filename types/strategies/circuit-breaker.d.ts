@@ -82,7 +82,12 @@ export interface CircuitBreakerOptions<T = any> {
    * that do not end make way for others after one more breakDuration.
    */
   halfOpenProbes?: number | undefined;
-  /** From this time on an execution is slow; a slow probe opens the circuit. Default: none is slow. > 0. */
+  /**
+   * From this time on an execution is slow; a slow probe opens the circuit. Default: none is slow. > 0.
+   *
+   * Time for which the thread stood still (one long piece of work, a frozen process) is no time of the call, from
+   * 40 ms on and except for what a callback does before it returns.
+   */
   slowCallDuration?: Duration | undefined;
   /**
    * Share of slow executions from which the circuit opens. Default 1. In (0, 1]; with slowCallDuration only.

@@ -38,6 +38,8 @@ pub struct Adaptive {
     min: f64,
     max: f64,
     cuts: u32,
+    /// Samples in a row that a pause of the thread has spoiled.
+    spoiled: u32,
 }
 
 impl Adaptive {
@@ -46,7 +48,7 @@ impl Adaptive {
     pub fn new(permits: Concurrency, mut algorithm: Algorithm, min: u32, max: u32) -> Self {
         let [initial, min, max] = [permits.limit(), min, max].map(f64::from);
         algorithm.keep_within(Range { initial, min, max });
-        Self { permits, algorithm, limit: initial, min, max, cuts: 0 }
+        Self { permits, algorithm, limit: initial, min, max, cuts: 0, spoiled: 0 }
     }
 
     /// The exact limit, fraction included.
@@ -60,6 +62,14 @@ impl Adaptive {
     #[must_use]
     pub const fn cuts(&self) -> u32 {
         self.cuts
+    }
+
+    /// Whether to leave a sample out: nobody knows the latency of what was answered while the thread stood still.
+    /// One pause spoils about as many samples as the limit lets in at once. A thread that spoils more of them in a
+    /// row is always so slow, and what it measures is its load.
+    pub const fn disregards(&mut self, spoiled: bool) -> bool {
+        self.spoiled = if spoiled { self.spoiled.saturating_add(1) } else { 0 };
+        spoiled && self.spoiled <= self.permits.limit().saturating_mul(2)
     }
 
     /// Feeds the sample of an execution that was admitted after `cuts` cuts to the algorithm.

@@ -170,11 +170,17 @@ impl CircuitBreaker {
         }
     }
 
+    /// Whether a call can be slow.
+    #[must_use]
+    pub const fn watches_latency(&self) -> bool {
+        self.settings.slow_call_ms < f64::INFINITY
+    }
+
     /// The present epoch, if all may pass and their latency does not matter.
     #[must_use]
     pub const fn closed_epoch(&self) -> Option<u64> {
         match self.state {
-            State::Closed if self.settings.slow_call_ms == f64::INFINITY => Some(self.epoch),
+            State::Closed if !self.watches_latency() => Some(self.epoch),
             _ => None,
         }
     }

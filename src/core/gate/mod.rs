@@ -39,6 +39,16 @@ impl Gate {
         }
     }
 
+    /// Whether it learns from latency.
+    #[must_use]
+    pub const fn measures(&self) -> bool {
+        match self {
+            Self::Adaptive(_) => true,
+            Self::CircuitBreaker(breaker) => breaker.watches_latency(),
+            _ => false,
+        }
+    }
+
     /// The permits of a concurrency limiter; `None` for any other gate.
     #[must_use]
     pub const fn permits(&self) -> Option<&Concurrency> {

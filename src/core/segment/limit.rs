@@ -25,8 +25,13 @@ impl Segment {
         if matches!(outcome, Outcome::NoSample | Outcome::Unhandled) {
             return;
         }
+        let answered = ticket.first_byte.unwrap_or(ledger.now);
+        let paused = outcome == Outcome::Success && ledger.paused_ms(since, answered, outcomes) > 0.0;
+        if adaptive.disregards(paused) {
+            return;
+        }
         let sample = Sample {
-            rtt_ms: ticket.first_byte.unwrap_or(ledger.now).ms_since(since),
+            rtt_ms: answered.ms_since(since),
             inflight: adaptive.permits.in_flight(),
             dropped: outcome == Outcome::Drop,
             limit: adaptive.exact_limit(),

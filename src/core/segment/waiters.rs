@@ -52,6 +52,9 @@ impl Segment {
     fn admit(&mut self, key: Key, hold: Hold, ledger: &mut Ledger) -> bool {
         let Some(ticket) = ledger.tickets.get_mut(key) else { return false };
         let timer = ticket.wait.take().and_then(|wait| wait.timer);
+        if self.gates[ticket.passed].measures() {
+            ticket.measure(&mut ledger.pauses);
+        }
         ticket.pass(hold);
         ledger.disarm(timer);
         match self.proceed(key, None, ledger) {
