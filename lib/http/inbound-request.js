@@ -10,7 +10,8 @@ const { isExecutionRejected } = require('../errors.js');
 const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
-const { connectionOf, emits, unwatch, watch } = require('./connection.js');
+const { setImmediate } = require('../turn.js');
+const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
 const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
@@ -30,6 +31,10 @@ class InboundRequest {
   #hasEnded = false;
   /** Whether its response or its connection has ended. */
   isOver = false;
+  /** Of HTTP/2: no code of a user runs inside Node's own callbacks, in which a stream must not be closed. */
+  #isHttp2;
+  /** Whether it did not start at once. */
+  #hasWaited = false;
 
   /**
    * @param {import('./admission.js').Admission} admission
@@ -44,6 +49,7 @@ class InboundRequest {
     this.res = res;
     // Kept: a pipeline of streams that ends with an error takes the request's socket away.
     this.connection = connectionOf(req);
+    this.#isHttp2 = streamOf(req) !== undefined;
     this.subject = subject;
     /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
     this.rateKey = null;
@@ -80,9 +86,10 @@ class InboundRequest {
     this.outermost.innermost = this;
     if (!this.isOver) {
       watch(this.connection, this);
-      if (this.connection.destroyed) this.closed();
+      if (this.connection.destroyed || this.connection.closed === true) this.#close();
     }
     execution.start();
+    this.#hasWaited = true;
   }
 
   /**
@@ -111,8 +118,25 @@ class InboundRequest {
     if (this.admission.measures) this.#observeFirstByte();
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
+    if (!this.isOver) this.#startedAt = this.admission.drainTime.started();
+    if (this.#isHttp2 && this.#hasWaited) setImmediate(() => this.#beginSoon());
+    else this.#begin();
+    return PENDING;
+  }
+
+  /** A waiter in a turn of its own. */
+  #beginSoon() {
+    const context = /** @type {ResilienceContext} */ (this.context);
+    if (ResilienceContext.isAborted(context)) return;
+    try {
+      this.#begin();
+    } catch (error) {
+      this.#execution.finish(false, error);
+    }
+  }
+
+  #begin() {
     const wasOver = this.isOver;
-    if (!wasOver) this.#startedAt = this.admission.drainTime.started();
     const handled = this.#handle();
     handled?.then(undefined, (/** @type {unknown} */ error) => {
       if (!this.isOver) {
@@ -123,7 +147,6 @@ class InboundRequest {
       }
     });
     if (wasOver) this.#finish();
-    return PENDING;
   }
 
   /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
@@ -152,7 +175,14 @@ class InboundRequest {
   closed() {
     if (this.isOver) return;
     this.isOver = true;
+    if (this.#isHttp2) setImmediate(() => this.#close());
+    else this.#close();
+  }
+
+  #close() {
+    this.isOver = true;
     unwatch(this.connection, this);
+    if (this.connection.session) unwatch(this.connection.session, this);
     if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
     if ((this.res.writableEnded || this.#hasEnded) && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());

@@ -12,7 +12,7 @@ const { OutgoingMessage } = require('node:http');
 
 const { findInboundBy, storage } = require('../context.js');
 const { typeError } = require('../options.js');
-const { emits, streamOf } = require('./connection.js');
+const { emits, streamOf, watch } = require('./connection.js');
 
 /** Of a listener of a request. */
 const OUTERMOST = Symbol('@ylcnfrht/resilience.outermost');
@@ -39,11 +39,36 @@ function observeEnd(request, guardsBody) {
     observeMadeUp(request);
     return;
   }
+  if (isHttp2) {
+    observeStream(request, guardsBody);
+    return;
+  }
   const ended = () => request.closed();
-  // The response of HTTP/2 does not tell when it is ended.
-  res.prependListener(guardsBody || isHttp2 ? 'finish' : 'prefinish', ended);
+  res.prependListener(guardsBody ? 'finish' : 'prefinish', ended);
   // One that has to wait for another on its connection does not either.
   if (res.socket === null && !guardsBody) hookEnd(request);
+}
+
+/**
+ * A stream of HTTP/2 whose client has closed it, with something left to be read, may emit nothing more than
+ * `aborted`, and nothing at all once its response was ended.
+ *
+ * @param {InboundRequest} request
+ * @param {boolean} guardsBody
+ */
+function observeStream(request, guardsBody) {
+  const stream = /** @type {any} */ (request.connection);
+  const closed = () => request.closed();
+  stream.once('aborted', closed);
+  if (stream.session) watch(stream.session, request);
+  const { end } = stream;
+  stream.end = (/** @type {any[]} */ ...args) => {
+    // Node itself ends the stream that its client has closed.
+    const isOurs = !stream.aborted;
+    const result = Reflect.apply(end, stream, args);
+    if (isOurs && (!guardsBody || stream.closed)) request.ended();
+    return result;
+  };
 }
 
 /** @param {InboundRequest} request */

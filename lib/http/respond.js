@@ -7,6 +7,7 @@ const { STATUS_CODES } = require('node:http');
 const { isExecutionRejected } = require('../errors.js');
 const { typeError } = require('../options.js');
 const { warn } = require('../telemetry.js');
+const { setImmediate } = require('../turn.js');
 const { streamOf } = require('./connection.js');
 const { spread } = require('./drain-time.js');
 const { leaveUnread } = require('./unread-body.js');
@@ -126,8 +127,8 @@ function write(req, res, error, admission, leastS, isHandled) {
 function cutOff(req, res) {
   const stream = streamOf(req);
   if (stream === undefined) res.destroy?.();
-  // A stream of HTTP/2 that is destroyed seems to have ended well.
-  else stream.close(HTTP2_INTERNAL_ERROR);
+  // One of HTTP/2 that is destroyed seems to have ended well. Node's own callbacks must be over.
+  else setImmediate(() => stream.close(HTTP2_INTERNAL_ERROR));
 }
 
 /**
