@@ -11,7 +11,7 @@ import { withResilience } from '@ylcnfrht/resilience/http';
 import { turn } from './support/http-server.mjs';
 
 const SEED = 20_260_402;
-const RUNS = 120;
+const RUNS = 60;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const [DATA, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE] = [0, 1, 3, 4, 8];
 const [END_STREAM, END_HEADERS] = [1, 4];
