@@ -171,7 +171,7 @@ for (const [taker, [take, valid]] of Object.entries(TAKERS)) {
         assert.equal(error.constructor, TypeError);
         assert.match(
           error.message,
-          new RegExp(`^${name} has no option 'permitlimit'; it takes \\w+(, \\w+)*$`),
+          new RegExp(`^${name} has no option 'permitlimit'; (did you mean '\\w+'\\? )?it takes \\w+(, \\w+)*$`),
         );
         return true;
       },

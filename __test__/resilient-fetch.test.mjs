@@ -287,8 +287,7 @@ test('the remaining budget is sent in whole milliseconds, anew with each attempt
   const budgets = fetch.calls.map(({ request }) => request.headers.get('x-request-timeout-ms'));
   assert.equal(budgets.length, 3);
   assert.deepEqual(budgets, ['1000', '600', '200']);
-  t.mock.timers.tick(400);
-  assert.equal((await rejection(result)).code, 'TIMEOUT');
+  assert.equal((await result).status, 503);
 });
 
 test('it is the nearest deadline of all executions around, and at least 1', async (t) => {

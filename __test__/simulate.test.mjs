@@ -204,7 +204,7 @@ for (const [name, options, kind, message] of [
     'an unknown option',
     { scenario: SMALL, seed: 1 },
     TypeError,
-    /^simulate has no option 'seed'; it takes scenario, /,
+    /^simulate has no option 'seed'; did you mean 'seeds'\? it takes scenario, /,
   ],
   [
     'an unknown algorithm',

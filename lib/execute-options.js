@@ -3,7 +3,7 @@
 // What a caller says about one execution.
 
 const { ResilienceContext, storage } = require('./context.js');
-const { rangeError, typeError } = require('./options.js');
+const { option, rangeError, typeError, unknownOption } = require('./options.js');
 
 const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
 
@@ -20,11 +20,12 @@ function createContext(options, ambient) {
     throw typeError('the options of execute', 'an object', options);
   }
   for (const key of Object.keys(options)) {
-    if (!OPTIONS.includes(key)) {
-      throw new TypeError(`execute has no option '${key}'; it takes ${OPTIONS.join(', ')}`);
-    }
+    if (!OPTIONS.includes(key)) throw unknownOption('execute', key, OPTIONS);
   }
-  const { signal, properties, operationKey, repeatable } = options;
+  const signal = option(options, 'signal');
+  const properties = option(options, 'properties');
+  const operationKey = option(options, 'operationKey');
+  const repeatable = option(options, 'repeatable');
   if (operationKey !== undefined && typeof operationKey !== 'string') {
     throw typeError('operationKey', 'a string', operationKey);
   }

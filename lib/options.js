@@ -5,6 +5,7 @@
 const { inspect } = require('node:util');
 
 const { DURATION, parseDuration } = require('./duration.js');
+const { didYouMean } = require('./nearest.js');
 
 const MAX_INTEGER = 2 ** 31 - 1;
 const NAME = 'a non-empty string';
@@ -37,6 +38,49 @@ const rangeError = (option, accepted, value) =>
   new RangeError(`${option} must be ${accepted}, not ${show(value)}`);
 
 /**
+ * An option that somebody has misspelt, most likely.
+ *
+ * @param {string} where What takes the options.
+ * @param {string} key
+ * @param {readonly string[]} known
+ */
+function unknownOption(where, key, known) {
+  const hint = didYouMean(key, known) || ';';
+  return new TypeError(`${where} has no option ${show(key)}${hint} it takes ${known.join(', ')}`);
+}
+
+/**
+ * Whether an object has an option, by itself or by its class. What somebody has put on `Object.prototype` is an option
+ * of nobody.
+ *
+ * @param {object} options
+ * @param {PropertyKey} key
+ */
+function hasOption(options, key) {
+  for (let own = options; own !== null; ) {
+    const next = Object.getPrototypeOf(own);
+    const isRoot = next === null && own !== options && Object.hasOwn(own, 'hasOwnProperty');
+    if (Object.hasOwn(own, key)) return !isRoot;
+    own = next;
+  }
+  return false;
+}
+
+/**
+ * An option where most have none: only one that seems to be there costs a look at where it comes from.
+ *
+ * @template {object} T
+ * @template {keyof T} K
+ * @param {T} options
+ * @param {K} key
+ * @returns {T[K] | undefined}
+ */
+function option(options, key) {
+  const value = options[key];
+  return value === undefined || hasOption(options, key) ? value : undefined;
+}
+
+/**
  * Copies the known options of an object; every getter runs once.
  *
  * @template {string} K
@@ -47,17 +91,16 @@ const rangeError = (option, accepted, value) =>
  */
 function readOptions(where, options, known) {
   // An array, a map or a promise would count as an object without any options.
-  if (typeof options !== 'object' || options === null || Symbol.iterator in options || 'then' in options) {
+  const isObject = typeof options === 'object' && options !== null;
+  if (!isObject || hasOption(options, Symbol.iterator) || hasOption(options, 'then')) {
     throw typeError(`the options of ${where}`, 'an object', options);
   }
   for (const key of Object.keys(options)) {
-    if (!known.includes(/** @type {K} */ (key))) {
-      throw new TypeError(`${where} has no option '${key}'; it takes ${known.join(', ')}`);
-    }
+    if (!known.includes(/** @type {K} */ (key))) throw unknownOption(where, key, known);
   }
   /** @type {Partial<Record<K, any>>} */
-  const copy = {};
-  for (const key of known) copy[key] = /** @type {any} */ (options)[key];
+  const copy = Object.create(null);
+  for (const key of known) copy[key] = hasOption(options, key) ? /** @type {any} */ (options)[key] : undefined;
   return copy;
 }
 
@@ -181,14 +224,18 @@ function oneOf(option, value, choices) {
 module.exports = {
   anyDuration,
   callback,
+  hasOption,
   immediate,
   integer,
   name,
   nonNegativeDuration,
   number,
   oneOf,
+  option,
   positiveDuration,
   rangeError,
   readOptions,
+  show,
   typeError,
+  unknownOption,
 };

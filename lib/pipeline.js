@@ -9,7 +9,7 @@ const { createContext } = require('./execute-options.js');
 const { Execution } = require('./execution.js');
 const { FirstAttempt } = require('./first-attempt.js');
 const { Lender } = require('./lent.js');
-const { typeError } = require('./options.js');
+const { option, typeError } = require('./options.js');
 const { Failure, OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { rejectSoon } = require('./promises.js');
 const { OUTCOME, Role, VALUE } = require('./role.js');
@@ -202,7 +202,8 @@ class ResiliencePipeline {
    * @param {Stream} [stream]
    */
   #makeExecution(context, callback, options, role, stream) {
-    const started = options?.repeatable === false && !this.#isSimple ? startOnce(callback) : callback;
+    const isSingle = options !== undefined && option(options, 'repeatable') === false;
+    const started = isSingle && !this.#isSimple ? startOnce(callback) : callback;
     const inside = role.nested ? () => this.#run(0, context, started, stream) : started;
     const execution = new Execution(role, context, inside);
     if (stream !== undefined) execution.more.stream = stream;
@@ -219,7 +220,7 @@ class ResiliencePipeline {
   #isPlain(context, options) {
     return (
       ResilienceContext.isAlone(context) &&
-      options?.repeatable === undefined &&
+      (options === undefined || option(options, 'repeatable') === undefined) &&
       !this.#telemetry.hearsExecutions()
     );
   }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { parseDuration } = require('./duration.js');
-const { readOptions } = require('./options.js');
+const { hasOption, readOptions, show } = require('./options.js');
 const { PipelineBuilder } = require('./pipeline-builder.js');
 const { circuitBreakerStrategy } = require('./strategies/circuit-breaker.js');
 const { concurrencyLimiterStrategy } = require('./strategies/concurrency-limiter.js');
@@ -66,13 +66,19 @@ function standardPipeline(options = {}) {
   // NaN where a generator decides: then nothing is known here.
   const attemptMs = parseDuration(attemptTimeout.timeout);
   if (attemptMs > parseDuration(totalTimeout.timeout)) {
-    throw new RangeError('attemptTimeout must not be longer than totalTimeout');
+    const longest = `totalTimeout (${inMs(totalTimeout.timeout)})`;
+    throw new RangeError(`attemptTimeout must not be longer than ${longest}, but is ${inMs(attemptTimeout.timeout)}`);
   }
-  if (parseDuration(circuitBreaker.samplingDuration) < 2 * attemptMs) {
-    throw new RangeError('samplingDuration must be at least twice the attemptTimeout');
+  const { samplingDuration } = circuitBreaker;
+  if (parseDuration(samplingDuration) < 2 * attemptMs) {
+    const least = `twice the attemptTimeout (${inMs(attemptTimeout.timeout)})`;
+    throw new RangeError(`samplingDuration must be at least ${least}, but is ${inMs(samplingDuration)}`);
   }
   return builder.build();
 }
+
+/** A duration as it was given. @param {unknown} duration */
+const inMs = (duration) => (typeof duration === 'number' ? `${duration} ms` : show(duration));
 
 /**
  * @param {string} where What takes the options, and refuses those that it does not know.
@@ -95,7 +101,7 @@ function merge(where, defaults, given = {}) {
  */
 function mergeTimeout(defaults, given) {
   const options = typeof given === 'object' || given === undefined ? given : { timeout: given };
-  const generates = options?.timeoutGenerator !== undefined;
+  const generates = options && hasOption(options, 'timeoutGenerator') && options.timeoutGenerator !== undefined;
   return merge('addTimeout', generates ? { ...defaults, timeout: undefined } : defaults, options);
 }
 

@@ -37,7 +37,7 @@ type RetryOptions<T> = Retry<T> | undefined;
 
 /**
  * Polly-style builder with a shortcut for every strategy: addRetry(), addTimeout(), addCircuitBreaker(), …
- * Convenient, but it bundles every strategy. For the smallest browser bundle use PipelineBuilder with
+ * Convenient, but it bundles every strategy. For the smallest bundle use PipelineBuilder with
  * retryStrategy(), timeoutStrategy(), … instead; the two are interchangeable.
  *
  * The type parameters track which errors the pipeline can raise, for pipeline.settle() + Outcome.match().

@@ -4,7 +4,7 @@
 
 const { withAttempts } = require('../attempts.js');
 const { storage } = require('../context.js');
-const { callback, typeError } = require('../options.js');
+const { callback, hasOption, typeError } = require('../options.js');
 const { budgetOf, isRepeatable, readOutbound } = require('./outbound-rules.js');
 const { discardBody, followBody } = require('./response-body.js');
 
@@ -112,8 +112,8 @@ function ownInit(init) {
   if (init === undefined || init === null) return {};
   if (typeof init !== 'object') throw typeError('the init of fetch', 'an object', init);
   /** @type {any} */
-  const own = {};
-  for (const key in init) own[key] = init[key];
+  const own = Object.create(null);
+  for (const key in init) if (hasOption(init, key)) own[key] = init[key];
   return own;
 }
 

@@ -4,7 +4,7 @@
 
 const { aimd, gradient2, isBuiltIn, knee, vegas } = require('../algorithms.js');
 const { integer, typeError } = require('../options.js');
-const { didYouMean } = require('./nearest.js');
+const { didYouMean } = require('../nearest.js');
 
 const BY_NAME = { knee, gradient2, vegas, aimd };
 const ORACLE = 'oracle';

@@ -8,7 +8,7 @@ const { parseArgs } = require('node:util');
 
 const { ORACLE } = require('./chosen.js');
 const { readScenario, scenarioNames } = require('./named.js');
-const { didYouMean } = require('./nearest.js');
+const { didYouMean } = require('../nearest.js');
 const { CAPACITY, plots } = require('./plot.js');
 const { progressBar } = require('./progress.js');
 const { readSimulation, runSimulation } = require('./simulate.js');

@@ -2,8 +2,8 @@
 
 // Objects and lists of a scenario. Every message begins with the path of the field.
 
-const { rangeError, typeError } = require('../options.js');
-const { didYouMean } = require('./nearest.js');
+const { hasOption, rangeError, typeError } = require('../options.js');
+const { didYouMean } = require('../nearest.js');
 
 const LONGEST_KEY = 60;
 
@@ -25,7 +25,7 @@ function member(path, key) {
  */
 function entries(path, value) {
   // A list or a map would count as an object without any fields.
-  if (typeof value !== 'object' || value === null || Symbol.iterator in value) {
+  if (typeof value !== 'object' || value === null || hasOption(value, Symbol.iterator)) {
     throw typeError(path, 'an object', value);
   }
   return Object.entries(value);
@@ -47,7 +47,8 @@ function fields(path, value, known) {
     const hint = didYouMean(key, known);
     throw new TypeError(`${member(path, key)} is unknown${hint || ';'} ${path} takes ${known.join(', ')}`);
   }
-  return /** @type {Partial<Record<K, unknown>>} */ (Object.fromEntries(given));
+  // Without a prototype: what somebody has put there is no field.
+  return Object.assign(Object.create(null), Object.fromEntries(given));
 }
 
 /**

@@ -6,7 +6,7 @@ const { readFileSync, readdirSync } = require('node:fs');
 const path = require('node:path');
 
 const { typeError } = require('../options.js');
-const { didYouMean } = require('./nearest.js');
+const { didYouMean } = require('../nearest.js');
 
 const FOLDER = path.join(__dirname, '../../scenarios');
 /** Describes a scenario, and is none. */

@@ -13,6 +13,7 @@ const {
   oneOf,
   positiveDuration,
   readOptions,
+  show,
   typeError,
 } = require('../options.js');
 const { Segment, UNHANDLED } = require('../segment.js');
@@ -69,7 +70,8 @@ function readSettings(read) {
     stateProvider,
   } = read;
   if (read.slowCallRatio !== undefined && slowCallDuration === undefined) {
-    throw new TypeError('addCircuitBreaker takes slowCallRatio only together with slowCallDuration');
+    const given = show({ slowCallRatio });
+    throw new TypeError(`addCircuitBreaker takes slowCallRatio only together with slowCallDuration, not ${given}`);
   }
   if (manualControl !== undefined && !isControl(manualControl)) {
     throw typeError('manualControl', 'a CircuitBreakerManualControl', manualControl);

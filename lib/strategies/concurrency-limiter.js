@@ -10,6 +10,7 @@ const {
   oneOf,
   positiveDuration,
   readOptions,
+  show,
   typeError,
 } = require('../options.js');
 const { Strategy } = require('../strategy.js');
@@ -35,7 +36,8 @@ const OVERFLOWS = /** @type {const} */ (['reject-new', 'drop-oldest', 'drop-lowe
 function concurrencyLimiterStrategy(options, secondQueueLimit) {
   const short = typeof options !== 'object';
   if (!short && secondQueueLimit !== undefined) {
-    throw new TypeError('addConcurrencyLimiter takes queueLimit among its options, not beside them');
+    const given = show(secondQueueLimit);
+    throw new TypeError(`addConcurrencyLimiter takes queueLimit among its options, not beside them as ${given}`);
   }
   const given = short ? { permitLimit: options, queueLimit: secondQueueLimit } : options;
   const read = readOptions('addConcurrencyLimiter', given, OPTIONS);

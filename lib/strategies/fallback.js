@@ -1,7 +1,7 @@
 'use strict';
 
 const { ResilienceContext } = require('../context.js');
-const { callback, name: readName, readOptions } = require('../options.js');
+const { callback, hasOption, name: readName, readOptions, show } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 const { isHandled } = require('../should-handle.js');
 const { Strategy } = require('../strategy.js');
@@ -28,10 +28,11 @@ function fallbackStrategy(options) {
   // The substitute may well be undefined: beside no action, naming the option is enough.
   const hasValue =
     fallbackAction === undefined
-      ? 'fallbackValue' in /** @type {object} */ (options)
+      ? hasOption(/** @type {object} */ (options), 'fallbackValue')
       : fallbackValue !== undefined;
   if (hasValue === (fallbackAction !== undefined)) {
-    throw new TypeError('addFallback takes either fallbackValue or fallbackAction, and exactly one of them');
+    const both = 'either fallbackValue or fallbackAction, and exactly one of them';
+    throw new TypeError(`addFallback takes ${both}, not ${show(options)}`);
   }
   callback('fallbackAction', fallbackAction);
   callback('shouldHandle', shouldHandle);

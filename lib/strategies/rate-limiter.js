@@ -3,7 +3,7 @@
 const { RateLimiterRejectedError } = require('../errors.js');
 const { hashKey } = require('../key-hash.js');
 const { check, hot } = require('../native.js');
-const { callback, immediate, integer, name: readName, oneOf, positiveDuration, readOptions, typeError } =
+const { callback, immediate, integer, name: readName, oneOf, positiveDuration, readOptions, show, typeError } =
   require('../options.js');
 const { Strategy } = require('../strategy.js');
 const { warn } = require('../telemetry.js');
@@ -42,7 +42,8 @@ function rateLimiterStrategy(options) {
   const { algorithm = 'fixed-window', maxKeys: most = DEFAULT_MAX_KEYS, queueLimit: places = 0 } = read;
   const rule = ALGORITHMS.indexOf(oneOf('algorithm', algorithm, ALGORITHMS));
   if (read.burst !== undefined && algorithm !== 'token-bucket') {
-    throw new TypeError("addRateLimiter takes burst only with algorithm 'token-bucket'");
+    const given = show({ burst: read.burst, algorithm });
+    throw new TypeError(`addRateLimiter takes burst only with algorithm 'token-bucket', not ${given}`);
   }
   const burst = read.burst === undefined ? permitLimit : integer('burst', read.burst, 1);
   const maxKeys = integer('maxKeys', most, 1, MAX_KEYS);

@@ -1,6 +1,6 @@
 'use strict';
 
-const { anyDuration, callback, name: readName, positiveDuration, readOptions } = require('../options.js');
+const { anyDuration, callback, name: readName, positiveDuration, readOptions, show } = require('../options.js');
 const { Strategy } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ (['timeout', 'timeoutGenerator', 'onTimeout', 'name']);
@@ -14,7 +14,8 @@ function timeoutStrategy(options) {
   const given = typeof options === 'object' ? options : { timeout: options };
   const { timeout, timeoutGenerator, onTimeout, name } = readOptions('addTimeout', given, OPTIONS);
   if ((timeout === undefined) === (timeoutGenerator === undefined)) {
-    throw new TypeError('addTimeout takes either timeout or timeoutGenerator, and exactly one of them');
+    const both = 'either timeout or timeoutGenerator, and exactly one of them';
+    throw new TypeError(`addTimeout takes ${both}, not ${show(given)}`);
   }
   callback('onTimeout', onTimeout);
   callback('timeoutGenerator', timeoutGenerator);
