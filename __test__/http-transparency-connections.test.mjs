@@ -1,6 +1,6 @@
 // Around requests: upgrades, and clients that leave the queue, are the same behind each adapter as without it.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { until } from './support/http-server.mjs';
 import { LEAVE, head } from './support/transparency-cases.mjs';
 import { RawClient, http1 } from './support/transparency-client.mjs';
@@ -64,6 +64,11 @@ describe('a client that leaves the queue', { timeout: 60_000 }, () => {
     }
   }
 
+  let expected;
+  before(async () => {
+    expected = await expectedEvents();
+  });
+
   const options = () => ({ timeout: '1m', concurrency: { permitLimit: 1, queueLimit: 9 } });
   for (const app of apps) {
     for (const [name, variant] of Object.entries({
@@ -83,7 +88,7 @@ describe('a client that leaves the queue', { timeout: 60_000 }, () => {
             (count) => limiter.queued === count,
             () => limiter.queued === 0,
           );
-          assert.deepEqual(events, await expectedEvents());
+          assert.deepEqual(events, expected);
         } finally {
           holder.destroy();
           await until(() => limiter.inflight === 0);
