@@ -16,9 +16,10 @@ const fastifyApp = (name, fastify) => ({
     for (const hook of HOOKS) {
       app.addHook(hook, async (_request, reply) => note(`${hook} ${reply.statusCode} ${reply.sent}`));
     }
-    app.addHook('onResponse', async (_request, reply) =>
-      note(`onResponse ${reply.statusCode} ${reply.sent}`),
-    );
+    app.addHook('onResponse', async (request, reply) => {
+      note(`onResponse ${reply.statusCode} ${reply.sent}`);
+      note(`${Object.keys(request)}; ${Object.keys(reply)}`);
+    });
     app.addHook('onError', async (_request, _reply, error) => note(`onError ${describe(error)}`));
     app.addHook('onRequestAbort', async (request) => note(`onRequestAbort ${request.raw.destroyed}`));
     await app.register(async (scope) => {

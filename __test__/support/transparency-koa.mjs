@@ -16,7 +16,7 @@ const koaApp = (name, Koa) => ({
     app.use(async (ctx, next) => {
       try {
         await next();
-        note(`outer: ${ctx.status} ${ctx.headerSent} ${ctx.writable}`);
+        note(`outer: ${ctx.status} ${ctx.headerSent} ${ctx.writable} ${Object.keys(ctx)}`);
       } catch (error) {
         note(`outer: ${describe(error)}`);
         throw error;
