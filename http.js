@@ -4,10 +4,10 @@
 
 const { HTTP_REQUEST } = require('./lib/http/admission.js');
 const { addressKey } = require('./lib/http/client-address.js');
-const { resilienceMiddleware } = require('./lib/http/express.js');
+const { expressErrors, resilienceMiddleware } = require('./lib/http/express.js');
 const { fastifyResilience } = require('./lib/http/fastify.js');
-const { honoResilience } = require('./lib/http/hono.js');
-const { koaResilience } = require('./lib/http/koa.js');
+const { honoErrors, honoResilience } = require('./lib/http/hono.js');
+const { koaErrors, koaResilience } = require('./lib/http/koa.js');
 const { protect } = require('./lib/http/protect.js');
 const { resilientFetch } = require('./lib/http/resilient-fetch.js');
 const { resilienceInterceptor } = require('./lib/http/undici.js');
@@ -15,8 +15,11 @@ const { withResilience } = require('./lib/http/node.js');
 
 module.exports.HTTP_REQUEST = HTTP_REQUEST;
 module.exports.addressKey = addressKey;
+module.exports.expressErrors = expressErrors;
 module.exports.fastifyResilience = fastifyResilience;
+module.exports.honoErrors = honoErrors;
 module.exports.honoResilience = honoResilience;
+module.exports.koaErrors = koaErrors;
 module.exports.koaResilience = koaResilience;
 module.exports.protect = protect;
 module.exports.resilienceInterceptor = resilienceInterceptor;

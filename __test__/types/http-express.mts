@@ -1,6 +1,6 @@
 import express, { type Request } from 'express';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
-import { resilienceMiddleware, type OnInboundRejectedArgs } from '@ylcnfrht/resilience/http';
+import { expressErrors, resilienceMiddleware, type OnInboundRejectedArgs } from '@ylcnfrht/resilience/http';
 import { equal } from './equal.mjs';
 
 const reports = new ResiliencePipelineBuilder().addConcurrencyLimiter(5).addTimeout('30s').build();
@@ -26,6 +26,10 @@ app.use(
     headers: 'draft-8',
   }),
 );
+app.use(expressErrors());
+app.use('/reports', expressErrors({ problemDetails: true }));
+// @ts-expect-error misspelled
+expressErrors({ problem: true });
 // With the types of Express.
 app.use(
   resilienceMiddleware({

@@ -11,12 +11,21 @@ const directory = pathOf('.');
 const contract = [pathOf('../../index.d.ts'), pathOf('../../http.d.ts')];
 const simulator = pathOf('../../simulate.d.ts');
 
-function compile(config) {
+/** Compiles, as if the packages of that name were not installed. */
+function compile(config, ...missing) {
   const path = pathOf(config);
   const { config: json, error } = ts.readConfigFile(path, ts.sys.readFile);
   assert.equal(error, undefined);
   const parsed = ts.parseJsonConfigFileContent(json, ts.sys, directory, undefined, path);
-  const program = ts.createProgram({ rootNames: parsed.fileNames, options: parsed.options });
+  const { options } = parsed;
+  const host = ts.createCompilerHost(options);
+  host.resolveModuleNameLiterals = (names, from, redirected, _options, source) =>
+    names.map((name) => {
+      if (missing.includes(name.text)) return { resolvedModule: undefined };
+      const mode = ts.getModeForUsageLocation(source, name, options);
+      return ts.resolveModuleName(name.text, from, options, host, undefined, redirected, mode);
+    });
+  const program = ts.createProgram({ rootNames: parsed.fileNames, options, host });
   const diagnostics = [...parsed.errors, ...ts.getPreEmitDiagnostics(program)];
   return {
     roots: parsed.fileNames.map((name) => basename(name)).sort(),
@@ -67,4 +76,12 @@ test('tsconfig.no-express.json: the contract needs no types of Express nor of a 
   assert.equal(compiled.report, '');
   for (const path of [...contract, simulator]) assert.ok(compiled.sources.includes(path), path);
   assert.deepEqual(compiled.sources.filter((name) => /@types\/express|lib\.dom/.test(name)), []);
+});
+
+test('tsconfig.no-frameworks.json: the contract compiles where Fastify is not installed', () => {
+  const compiled = compile('tsconfig.no-frameworks.json', 'fastify');
+  assert.equal(compiled.report, '');
+  assert.deepEqual(compiled.roots, ['http-no-fastify.mts']);
+  assert.ok(compiled.sources.includes(contract[1]));
+  assert.deepEqual(compiled.sources.filter((name) => name.includes('/node_modules/fastify/')), []);
 });

@@ -28,6 +28,8 @@ const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
  *   framework has caught.
  * @property {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
  * @property {() => Iterable<[string, any]>} [headers] What the framework holds back of the response's headers.
+ * @property {(reason: any) => void} [aborted] The handler's context is aborted: what that fails by from now on may be
+ *   because of it.
  * @property {() => void} [answered] The response is ours from now on: the framework has to keep off it.
  */
 

@@ -2,7 +2,11 @@
 
 // Fastify 5 and 4: a plugin, whose hook stands before every route of the instance that it is registered on.
 
+const { typeError } = require('../options.js');
 const { Admission } = require('./admission.js');
+const { BODY_HEADERS, answerOf } = require('./answer.js');
+const { isOwnAbort, rejectionIn } = require('./handler-errors.js');
+const { cutOff } = require('./respond.js');
 
 const FASTIFY = {
   where: 'fastifyResilience',
@@ -15,7 +19,10 @@ const FASTIFY = {
  * @param {unknown} options `InboundOptions`.
  */
 async function fastifyResilience(fastify, options) {
-  const admission = new Admission(FASTIFY, options);
+  const { errors = false, ...limits } = /** @type {any} */ (options) ?? {};
+  if (typeof errors !== 'boolean') throw typeError('errors', 'a boolean', errors);
+  const admission = new Admission(FASTIFY, limits);
+  if (errors) fastify.setErrorHandler(answerErrors(admission));
   /** @type {(request: any, reply: any, next: any) => void} */
   const onRequest = (request, reply, next) => {
     admission.admit({
@@ -26,6 +33,7 @@ async function fastifyResilience(fastify, options) {
       fail: next,
       headers: () => Object.entries(reply.getHeaders()),
       answered: () => reply.hijack(),
+      aborted: () => muffle(request.raw, reply),
     });
   };
   fastify.addHook('onRequest', onRequest);
@@ -36,6 +44,51 @@ async function fastifyResilience(fastify, options) {
   });
   // An instance may have several; the first one is found on it.
   if (!fastify.hasDecorator('resilience')) fastify.decorate('resilience', admission.expose({}));
+}
+
+/**
+ * A handler of errors that answers the rejection of a pipeline as a refusal. Everything else goes on to the one around
+ * it.
+ *
+ * @param {import('./answer.js').Manner} manner
+ */
+function answerErrors({ problemDetails }) {
+  return (/** @type {any} */ error, /** @type {any} */ request, /** @type {any} */ reply) => {
+    const rejection = rejectionIn(error);
+    if (rejection === undefined) throw error;
+    if (reply.raw.headersSent) {
+      request.log.error({ err: error }, 'the response has begun: its connection is closed');
+      cutOff(request.raw, reply.raw);
+      reply.hijack();
+      return;
+    }
+    const { statusCode, headers, body } = answerOf(rejection, { problemDetails });
+    for (const name of BODY_HEADERS) reply.removeHeader(name);
+    // As bytes: Fastify would change the type of a text.
+    reply.code(statusCode).headers(headers).send(Buffer.from(body));
+  };
+}
+
+/**
+ * From the abort of a request on, what its handler fails by because of that is not sent to anyone, nor logged.
+ *
+ * @param {any} raw
+ * @param {any} reply
+ */
+function muffle(raw, reply) {
+  const { send, log } = reply;
+  reply.send = (/** @type {unknown[]} */ ...args) => {
+    if (!(args[0] instanceof Error) || !isOwnAbort(raw, args[0])) return Reflect.apply(send, reply, args);
+    reply.hijack();
+    return reply;
+  };
+  // A made-up reply may have none.
+  if (typeof log?.error !== 'function') return;
+  // A handler that fails after its reply was taken away is logged, and nothing else.
+  const error = (/** @type {any[]} */ ...args) => {
+    if (!isOwnAbort(raw, args[0]?.err)) Reflect.apply(log.error, log, args);
+  };
+  reply.log = Object.create(log, { error: { value: error, writable: true, configurable: true } });
 }
 
 // What the package fastify-plugin sets: the hook belongs to the instance that registers the plugin, and not to

@@ -2,8 +2,10 @@
 
 // Hono 4 and 3 on @hono/node-server, which gives the request and response of Node.js as bindings.
 
-const { typeError } = require('../options.js');
+const { callback, readOptions, typeError } = require('../options.js');
 const { Admission } = require('./admission.js');
+const { answerOf } = require('./answer.js');
+const { isOwnAbort, readManner, rejectionIn } = require('./handler-errors.js');
 const { isUpgrade } = require('./upgrade.js');
 
 const HONO = {
@@ -32,9 +34,52 @@ function honoResilience(options) {
         fail: reject,
         headers: () => c.res.headers,
         answered: () => resolve(alreadySent(res)),
+        aborted: (reason) => excuse(reason, res),
       });
     });
   return admission.expose(middleware);
+}
+
+/**
+ * Makes the reason of an abort, which handlers fail by, an error that Hono sends the response of, and does not print.
+ *
+ * @param {any} reason
+ * @param {import('node:http').ServerResponse} res
+ */
+function excuse(reason, res) {
+  if (!(reason instanceof Error) || 'getResponse' in reason) return;
+  const getResponse = { value: () => alreadySent(res), configurable: true };
+  Reflect.defineProperty(reason, 'getResponse', getResponse);
+}
+
+/**
+ * What `app.onError` takes: answers the rejection of a pipeline as a refusal of an adapter, and leaves what comes of
+ * the request's own abort out of the log. Everything else is for `onError`; without that, it is done as Hono does.
+ *
+ * @param {unknown} [options] `HonoErrorsOptions`.
+ */
+function honoErrors(options) {
+  const { onError: given, ...rest } = readOptions('honoErrors', options ?? {}, ['problemDetails', 'onError']);
+  const manner = readManner('honoErrors', rest);
+  const onError = callback('onError', given) ?? printed;
+  return (/** @type {any} */ error, /** @type {any} */ c) => {
+    const { incoming, outgoing } = c.env ?? {};
+    if (incoming && isOwnAbort(incoming, error)) return alreadySent(outgoing);
+    const rejection = rejectionIn(error);
+    if (rejection === undefined) return onError(error, c);
+    const { statusCode, headers, body } = answerOf(rejection, manner);
+    return c.body(body, statusCode, headers);
+  };
+}
+
+/** As Hono's own handler of errors. @param {any} error @param {any} c */
+function printed(error, c) {
+  if (typeof error.getResponse === 'function') {
+    const response = error.getResponse();
+    return c.newResponse(response.body, response);
+  }
+  console.error(error);
+  return c.text('Internal Server Error', 500);
 }
 
 /**
@@ -50,4 +95,4 @@ function alreadySent(res) {
   return response;
 }
 
-module.exports = { honoResilience };
+module.exports = { honoErrors, honoResilience };

@@ -12,6 +12,7 @@ const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { setImmediate } = require('../turn.js');
 const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
+const { isOwnAbort } = require('./handler-errors.js');
 const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
@@ -152,7 +153,7 @@ class InboundRequest {
   /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
   #handle() {
     const tell = (/** @type {unknown} */ error) => {
-      if (this.isOver && !this.#answered) warn(error);
+      if (this.isOver && !this.#answered && !isOwnAbort(this.req, error)) warn(error);
     };
     try {
       const handled = /** @type {any} */ (this.exchange.handle());
@@ -232,6 +233,7 @@ class InboundRequest {
    * @param {unknown} reason
    */
   aborted(reason) {
+    this.exchange.aborted?.(reason);
     if (!this.isOver) this.#answer(reason);
   }
 

@@ -10,15 +10,6 @@ export interface ExpressRequestLike extends IncomingMessage {
   readonly originalUrl: string;
 }
 
-/** What those of Fastify are given. */
-export interface FastifyRequestLike {
-  readonly raw: IncomingMessage;
-  readonly ip: string;
-  readonly url: string;
-  readonly method: string;
-  readonly headers: IncomingMessage['headers'];
-}
-
 /** What those of Koa are given. */
 export interface KoaContextLike {
   readonly req: IncomingMessage;
@@ -96,17 +87,6 @@ export function honoResilience(options: InboundOptions<HonoContextLike>): HonoRe
 export interface HonoResilience extends Inbound {
   (c: any, next: () => Promise<void>): Promise<any>;
 }
-
-/**
- * The same as a plugin for Fastify 5 and 4: it stands before every route of the instance that it is registered
- * on. The instance then has `resilience`, with {@link Inbound}'s members; `close()` disposes of it.
- *
- * @throws (`register` rejects with it) what {@link resilienceMiddleware} throws.
- *
- * @example
- * await app.register(fastifyResilience, { timeout: '5s', concurrency: { permitLimit: 200 } });
- */
-export function fastifyResilience(fastify: any, options: InboundOptions<FastifyRequestLike>): Promise<void>;
 
 /** A request listener for a plain server. */
 export interface ResilientListener extends Inbound {

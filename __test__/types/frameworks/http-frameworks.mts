@@ -6,7 +6,9 @@ import Koa, { type Context as KoaContext } from 'koa';
 import type { ResiliencePipeline } from '@ylcnfrht/resilience';
 import {
   fastifyResilience,
+  honoErrors,
   honoResilience,
+  koaErrors,
   koaResilience,
   withResilience,
   type Inbound,
@@ -29,11 +31,27 @@ await app.register(fastifyResilience, {
   timeout: '5s',
   skip: (request: FastifyRequest) => request.hostname === 'internal',
 });
+await app.register(fastifyResilience, {
+  ...limits,
+  errors: true,
+  skip: (request) => request.hostname === 'internal' || request.routeOptions.url === '/healthz',
+  onRejected: ({ request, error }) => request.log.warn({ code: error.code }, 'refused'),
+  shouldDrop: ({ request, statusCode }) => {
+    equal<typeof request, FastifyRequest>(true);
+    return statusCode === 503;
+  },
+});
+equal<typeof app.resilience, Inbound>(true);
+const inFlight: number | undefined = app.resilience.pipeline.getStrategy('ConcurrencyLimiter')?.inflight;
+app.get('/', async (request) => ({ inFlight, swallowed: request.server.resilience.swallowed }));
 // @ts-expect-error misspelled
 await app.register(fastifyResilience, { time: '5s' });
+// @ts-expect-error not a boolean
+await app.register(fastifyResilience, { ...limits, errors: 'yes' });
 
 const koa = new Koa();
 const koaMiddleware = koaResilience({ ...limits, skip: (ctx) => ctx.path === '/healthz' });
+koa.use(koaErrors());
 koa.use(koaMiddleware);
 koa.use(
   koaResilience({ ...limits, skip: (ctx: KoaContext) => ctx.hostname === 'internal' }),
@@ -46,6 +64,8 @@ const honoMiddleware = honoResilience({
   rateLimit: { key: (c) => c.req.header('x-api-key'), permitLimit: 600, window: '1m' },
 });
 hono.use('*', honoMiddleware);
+hono.onError(honoErrors());
+hono.onError(honoErrors({ problemDetails: true, onError: (error, c) => c.text(error.message, 500) }));
 hono.get(
   '/work',
   honoResilience({ ...limits, skip: (c: HonoContext) => c.req.url.endsWith('/healthz') }),
