@@ -361,3 +361,40 @@ test('wrong arguments are errors that name them', () => {
   assert.throws(() => protect(server, {}), { name: 'TypeError', message: /^protect needs timeout/ });
   assert.deepEqual([server.emit, server.listenerCount('checkContinue')], [emit, 0], 'nothing was changed');
 });
+
+test('a server of HTTP/2 that answers by streams is not protected, and says so', async (t) => {
+  const message = /^protect admits what listeners of 'request' answer: it cannot protect a listener of 'stream'$/;
+  const answers = (stream) => stream.respond({ ':status': 200 }, { endStream: true });
+  for (const requests of [[], [(_req, res) => res.end()]]) {
+    const server = createHttp2Server(...requests);
+    server.on('stream', answers);
+    const { emit } = server;
+    assert.throws(() => protect(server, ONE), { name: 'TypeError', message });
+    assert.deepEqual([server.emit, server.listenerCount('checkContinue')], [emit, 0], 'nothing was changed');
+    server.removeListener('stream', answers);
+    protect(server, ONE);
+  }
+  for (const requests of [[], [(_req, res) => res.end('request')]]) {
+    const server = createHttp2Server(...requests);
+    protect(server, ONE);
+    protect(server, ONE);
+    for (const add of ['on', 'once', 'prependListener', 'addListener']) {
+      assert.throws(() => server[add]('stream', answers), { name: 'TypeError', message });
+    }
+    await assert.rejects(once(server, 'stream'), { name: 'TypeError', message });
+    if (requests.length === 0) server.on('request', (_req, res) => res.end('request'));
+    assert.equal(server.listenerCount('stream'), 1, "Node's own");
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    assert.equal((await sendHttp2(server.address().port, '/').response).text, 'request');
+  }
+});
+
+test('a server of HTTP/1 may have events of any name', () => {
+  const server = createServer();
+  server.on('stream', () => {});
+  protect(server, ONE);
+  server.on('stream', () => {});
+  assert.equal(server.listenerCount('stream'), 2);
+});

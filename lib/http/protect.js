@@ -9,6 +9,8 @@ const { typeError } = require('../options.js');
 const { warn } = require('../telemetry.js');
 const { Admission } = require('./admission.js');
 const { respond } = require('./respond.js');
+const { Gateway } = require('./server-gateway.js');
+const { refuseStreamListeners } = require('./stream-listeners.js');
 
 const SERVER = {
   where: 'protect',
@@ -23,27 +25,20 @@ function protect(given, options) {
   if (!isHttpServer(given)) throw typeError('the server of protect', 'an HTTP server', given);
   const server = given;
   const admission = new Admission(SERVER, options);
-  /** Of those that expect 100 Continue: they come a second time, when they are handed on. */
-  const admitted = new WeakSet();
-  const { emit } = server;
-  server.emit = (/** @type {any[]} */ ...args) => {
-    const [event, req, res] = args;
-    const asks = event === 'checkContinue';
-    if ((!asks && event !== 'request') || admitted.has(req)) return Reflect.apply(emit, server, args);
-    if (asks) admitted.add(req);
+  refuseStreamListeners(server);
+  Gateway.of(server).add((req, res, handle) => {
     admission.admit({
       req,
       res,
       subject: req,
-      handle: () => void Reflect.apply(emit, server, args),
+      handle,
       // There is no framework to take it.
       fail: (error) => {
         warn(error);
         respond(req, res, error, admission);
       },
     });
-    return true;
-  };
+  });
   // Without a listener to this event, Node.js says 100 Continue before anyone is asked.
   if (!server.listeners('checkContinue').includes(goOn)) server.on('checkContinue', goOn);
   return admission.expose({});
@@ -71,7 +66,7 @@ function isHttpServer(given) {
 function goOn(req, res) {
   if (this.listenerCount('checkContinue') > 1) return;
   res.writeContinue();
-  this.emit('request', req, res);
+  Gateway.of(this).handOn(['request', req, res]);
 }
 
 module.exports = { protect };
