@@ -281,3 +281,32 @@ test('a reader that goes away early is no error', { skip: process.platform === '
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
 });
+
+test('escape sequences in the names of a scenario reach the terminal as text', async () => {
+  const evil = 'a\u001b]0;owned\u0007\u009b2J\r\u202ename\nline';
+  const own = file('evil.json', {
+    ...SMALL,
+    name: evil,
+    description: evil,
+    callers: { ...[SMALL.callers].flat()[0], name: evil },
+    windows: { [evil]: [0, 1] },
+  });
+  const wrong = file('wrong.json', { ...SMALL, [evil]: 1, name: evil });
+  for (const args of [['simulate', own], ['simulate', own, '--json'], ['simulate', wrong], ['simulate', evil]]) {
+    const { stdout, stderr } = await run(...args, '--algorithm', 'fixed:5');
+    assert.notEqual(`${stdout}${stderr}`, '');
+    for (const output of [stdout, stderr]) {
+      assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e]/);
+    }
+    if (args.includes('--json')) assert.equal(JSON.parse(stdout).scenario, evil);
+  }
+});
+
+test('a file of --svg that cannot be written is told before the simulation', async () => {
+  const own = file('endless.json', LONG);
+  for (const target of ['endless.json/out.svg', '.', `${'x'.repeat(300)}.svg`, 'no/such/out.svg']) {
+    const { code, stderr } = await run('simulate', own, '--svg', target);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^resilience: cannot write /);
+  }
+});

@@ -2,7 +2,7 @@
 
 // npx @ylcnfrht/resilience: its commands, their options, and what they print.
 
-const { accessSync, constants, readFileSync, writeFileSync } = require('node:fs');
+const { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 
@@ -10,6 +10,7 @@ const { ORACLE } = require('./chosen.js');
 const { readScenario, scenarioNames } = require('./named.js');
 const { didYouMean } = require('../nearest.js');
 const { CAPACITY, plots } = require('./plot.js');
+const { printable } = require('./printable.js');
 const { progressBar } = require('./progress.js');
 const { readSimulation, runSimulation } = require('./simulate.js');
 const { toSvg } = require('./svg.js');
@@ -57,7 +58,7 @@ async function main(argv) {
     return await run(argv);
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
-    process.stderr.write(`resilience: ${error.message}\n`);
+    process.stderr.write(`resilience: ${printable(error.message)}\n`);
     return BAD_INPUT;
   }
 }
@@ -65,7 +66,7 @@ async function main(argv) {
 /** @param {string[]} argv */
 async function run(argv) {
   const { values, positionals } = parse(argv);
-  if (values.help) return print([HELP]);
+  if (values.help) return print(HELP.split('\n'));
   const [command, target, ...more] = positionals;
   if (command === undefined) throw new Mistake('name a command: resilience simulate <scenario>; see --help');
   if (command !== 'simulate') {
@@ -111,14 +112,15 @@ async function simulateCommand(target, { algorithm, seeds, svg, json = false, po
       signal: controller.signal,
     }),
   );
-  if (svg !== undefined) checkFolder(svg);
-  const progress = progressBar(simulation.scenario.name, process.stderr);
+  const abandon = svg === undefined ? () => {} : claim(svg);
+  const progress = progressBar(printable(simulation.scenario.name), process.stderr);
   const interrupt = () => controller.abort();
   process.once('SIGINT', interrupt);
   let report;
   try {
     report = await runSimulation({ ...simulation, onProgress: progress.show });
   } catch (error) {
+    abandon();
     if (controller.signal.aborted) return INTERRUPTED;
     if (error instanceof RangeError) throw new Mistake(`${scenario.where}${error.message}`);
     throw error;
@@ -127,8 +129,10 @@ async function simulateCommand(target, { algorithm, seeds, svg, json = false, po
     progress.clear();
   }
   if (svg !== undefined) write(svg, toSvg(report, simulation.scenario));
-  if (json)
-    return print([JSON.stringify(points === undefined ? withoutSeries(report) : report, undefined, 2)]);
+  if (json) {
+    const shown = points === undefined ? withoutSeries(report) : report;
+    return print(JSON.stringify(shown, undefined, 2).split('\n'));
+  }
   return print(summary(report, simulation.scenario));
 }
 
@@ -176,13 +180,22 @@ const defaultAlgorithms = (scenario) =>
 /** A number, or text that the error will show. @param {string | undefined} text */
 const whole = (text) => (text !== undefined && /^\d+$/.test(text) ? Number(text) : text);
 
-/** Told before a simulation that may be long. @param {string} file */
-function checkFolder(file) {
+/**
+ * Opens a file that will be written, before a simulation that may be long.
+ *
+ * @param {string} file
+ * @returns {() => void} Takes away what it has made, if nothing comes of it.
+ */
+function claim(file) {
+  const existed = existsSync(file);
   try {
-    accessSync(path.dirname(path.resolve(file)), constants.W_OK);
+    closeSync(openSync(file, 'a'));
   } catch (error) {
     throw new Mistake(`cannot write ${file}: ${/** @type {Error} */ (error).message}`);
   }
+  return () => {
+    if (!existed) rmSync(file, { force: true });
+  };
 }
 
 /** @param {string} file @param {string} content */
@@ -228,9 +241,9 @@ function summary({ scenario: name, duration, algorithms }, { description, window
   ];
 }
 
-/** @param {string[]} lines */
+/** @param {string[]} lines Each is one on the terminal. */
 function print(lines) {
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(`${lines.map(printable).join('\n')}\n`);
   return 0;
 }
 
