@@ -3,6 +3,7 @@
 // What users hold to move circuit breakers by hand, and to read one from outside of its pipeline.
 
 const { typeError } = require('./options.js');
+const { refuseAssignment } = require('./read-only.js');
 
 /** @typedef {'closed' | 'open' | 'half-open' | 'isolated'} CircuitState */
 /** @typedef {{ isolate(): void, close(): void }} Handle */
@@ -38,10 +39,15 @@ class CircuitBreakerManualControl {
   constructor(isIsolated = false) {
     if (typeof isIsolated !== 'boolean') throw typeError('isIsolated', 'a boolean', isIsolated);
     this.#isIsolated = isIsolated;
+    if (new.target === CircuitBreakerManualControl) Object.freeze(this);
   }
 
   get isIsolated() {
     return this.#isIsolated;
+  }
+
+  set isIsolated(_) {
+    refuseAssignment('isIsolated', 'a manual control');
   }
 
   isolate() {
@@ -81,9 +87,17 @@ class CircuitBreakerStateProvider {
   /** @type {(() => CircuitState) | undefined} */
   #read;
 
+  constructor() {
+    if (new.target === CircuitBreakerStateProvider) Object.freeze(this);
+  }
+
   /** @returns {CircuitState} */
   get state() {
     return this.#read === undefined ? 'closed' : this.#read();
+  }
+
+  set state(_) {
+    refuseAssignment('state', 'a state provider');
   }
 }
 

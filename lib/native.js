@@ -5,6 +5,7 @@
 
 const { binding } = require('./addon.js');
 const { InternalError } = require('./errors.js');
+const { refuseAssignment } = require('./read-only.js');
 
 /** Numbers in front of the ring of effects. */
 const HEADER = 16;
@@ -88,18 +89,31 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
     } catch (error) {
       throw translate(error);
     }
+    if (new.target === AdaptiveLimitProvider) Object.freeze(this);
   }
 
   get limit() {
     return guard(() => super.limit);
   }
 
+  set limit(_) {
+    refuseAssignment('limit', 'a limit provider');
+  }
+
   get inflight() {
     return guard(() => super.inflight);
   }
 
+  set inflight(_) {
+    refuseAssignment('inflight', 'a limit provider');
+  }
+
   get queued() {
     return guard(() => super.queued);
+  }
+
+  set queued(_) {
+    refuseAssignment('queued', 'a limit provider');
   }
 }
 

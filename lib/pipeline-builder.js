@@ -5,6 +5,7 @@
 const { Delays } = require('./delays.js');
 const { callback, name: readName, oneOf, readOptions, typeError } = require('./options.js');
 const { ResiliencePipeline } = require('./pipeline.js');
+const { readOnly } = require('./read-only.js');
 const { Segment, cut } = require('./segment.js');
 const { Strategy } = require('./strategy.js');
 const { Telemetry } = require('./telemetry.js');
@@ -33,7 +34,7 @@ class PipelineBuilder {
     if (Strategy.is(strategy)) {
       this.#makers.push(Strategy.makerOf(strategy));
     } else if (typeof strategy === 'function') {
-      this.#makers.push({ combinator: () => readCustom(strategy()) });
+      this.#makers.push({ combinator: () => readCustom(strategy()), isOwn: true });
     } else {
       const accepted = 'made by one of the …Strategy functions, or a function that makes your own';
       throw typeError('the strategy', accepted, strategy);
@@ -57,12 +58,12 @@ class PipelineBuilder {
     for (const maker of this.#makers) {
       if ('gate' in maker) {
         gates.push(maker.gate());
-        register(views, gates[gates.length - 1]);
+        register(views, gates[gates.length - 1], false);
       } else {
         closeRun();
         const combinator = maker.combinator(scope);
         parts.push(combinator);
-        register(views, combinator);
+        register(views, combinator, maker.isOwn === true);
       }
     }
     closeRun();
@@ -77,9 +78,10 @@ class PipelineBuilder {
  *
  * @param {Map<string, object>} views
  * @param {{ name: string, view: object }} strategy
+ * @param {boolean} isOwn Whether the view is an object of the user's, and stays as it is.
  */
-function register(views, { name, view }) {
-  if (!views.has(name)) views.set(name, view);
+function register(views, { name, view }, isOwn) {
+  if (!views.has(name)) views.set(name, isOwn ? view : readOnly(view, `the strategy '${name}'`));
 }
 
 /**

@@ -1,6 +1,7 @@
 'use strict';
 
 const { number, readOptions } = require('./options.js');
+const { refuseAssignment } = require('./read-only.js');
 const { now } = require('./timer.js');
 
 const BUCKETS = 10;
@@ -53,6 +54,7 @@ class RetryBudget {
   constructor(ratio, minPerSecond) {
     this.#ratio = ratio;
     this.#reserve = minPerSecond * BUCKETS;
+    Object.freeze(this);
   }
 
   get balance() {
@@ -60,6 +62,10 @@ class RetryBudget {
     const sum = (/** @type {number[]} */ counts) => counts.reduce((total, count) => total + count);
     const allowed = this.#ratio * sum(this.#firsts) + this.#reserve;
     return Math.max(Math.floor(allowed + ROUNDING) - sum(this.#retries), 0);
+  }
+
+  set balance(_) {
+    refuseAssignment('balance', 'a retry budget');
   }
 
   /** Empties the buckets of the seconds that have begun since the last look. */

@@ -14,7 +14,7 @@
  * A gate, which decides natively, or a combinator, which runs what is inside it in JavaScript.
  *
  * @typedef {{ gate: () => import('./segment.js').Gate }
- *   | { combinator: (scope: Scope) => import('./pipeline.js').Combinator }} Maker
+ *   | { combinator: (scope: Scope) => import('./pipeline.js').Combinator, isOwn?: boolean }} Maker
  */
 
 class Strategy {

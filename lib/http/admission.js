@@ -6,6 +6,7 @@
 const { getResilienceContext } = require('../context.js');
 const { typeError } = require('../options.js');
 const { measures, prepare } = require('../pipeline.js');
+const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
 const { DrainTime } = require('./drain-time.js');
@@ -172,11 +173,11 @@ class Admission {
    * @param {T} target
    */
   expose(target) {
-    return Object.defineProperties(target, {
-      pipeline: { value: this.pipeline, enumerable: true },
-      swallowed: { get: () => this.swallowed, enumerable: true },
-      dispose: { value: () => this.dispose() },
-    });
+    const whose = this.#settings.where;
+    defineReadOnly(target, 'pipeline', whose, { value: this.pipeline, enumerable: true });
+    defineReadOnly(target, 'swallowed', whose, { get: () => this.swallowed, enumerable: true });
+    defineReadOnly(target, 'dispose', whose, { value: () => this.dispose() });
+    return target;
   }
 
   dispose() {

@@ -46,6 +46,7 @@ function readInbound({ where }, options) {
   const { problemDetails = false, headers } = read;
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
   return {
+    where,
     ...(read.pipeline === undefined ? build(where, read) : byHand(where, read)),
     skip: decider('skip', read.skip),
     onRejected: callback('onRejected', read.onRejected),
