@@ -11,8 +11,8 @@ import { fail, root, run } from './run.mjs';
 const HELP = `Usage: npm run test:install
 
 Publishes the package and the addon of this machine to a registry on this machine, installs them in empty
-folders with npm and pnpm, and runs servers, tests, a TypeScript project and a bundle there. Takes a few
-minutes, needs the network for the packages beside ours, and leaves nothing behind.`;
+folders with npm and pnpm, and runs servers, tests, a TypeScript project, bundles and Next.js there. Takes a
+few minutes, needs the network for the packages beside ours, and leaves nothing behind.`;
 
 const NAME = '@ylcnfrht/resilience';
 const napi = path.join(root, 'node_modules/@napi-rs/cli/dist/cli.js');
@@ -42,6 +42,7 @@ const scope = `@ylcnfrht:registry=${registry}\n`;
 await publish();
 await useWithNpm();
 await useBundle();
+await useNext();
 await useWithPnpm();
 await useWithoutAddon();
 console.log('\nEverything passed.');
@@ -74,6 +75,8 @@ async function useWithNpm() {
   const esbuild = ['npm', 'exec', '--', 'esbuild', 'bundled.mjs', '--bundle', '--platform=node'];
   const bundle = path.join(makeFolder('bundle'), 'bundle.cjs');
   await step('esbuild', [...esbuild, `--external:${NAME}-*`, `--outfile=${bundle}`], { cwd });
+  await node('webpack', 'webpack.cjs');
+  await node('  the bundle', 'webpacked/bundle.cjs');
   rmSync(path.join(cwd, 'node_modules'), { recursive: true });
   await step('npm ci', ['npm', 'ci'], { cwd });
   await node('  Express again', 'express.cjs');
@@ -84,6 +87,14 @@ async function useBundle() {
   const cwd = path.join(folder, 'bundle');
   await step('npm install, for the bundle', ['npm', 'install', platformPackage], { cwd });
   await step('  the bundle', [process.execPath, 'bundle.cjs'], { cwd });
+}
+
+async function useNext() {
+  const cwd = makeFolder('next', path.join(tools, 'next'));
+  const quiet = { cwd, env: { ...env, NEXT_TELEMETRY_DISABLED: '1' } };
+  await step('npm install, with Next.js', ['npm', 'install', NAME], { cwd });
+  await step('  next build', [process.execPath, 'node_modules/next/dist/bin/next', 'build'], quiet);
+  await step('  a route handler', [process.execPath, 'ask.mjs'], quiet);
 }
 
 async function useWithPnpm() {

@@ -1,0 +1,1 @@
+module.exports = { serverExternalPackages: ['@ylcnfrht/resilience'] };
