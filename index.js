@@ -5,7 +5,7 @@
 const { aimd, gradient2, knee, vegas } = require('./lib/algorithms.js');
 const { ResiliencePipelineBuilder } = require('./lib/builder.js');
 const { CircuitBreakerManualControl, CircuitBreakerStateProvider } = require('./lib/circuit-control.js');
-const { getResilienceContext, getResilienceSignal } = require('./lib/context.js');
+const { detached, getResilienceContext, getResilienceSignal } = require('./lib/context.js');
 const errors = require('./lib/errors.js');
 const { AdaptiveLimitProvider } = require('./lib/native.js');
 const { Outcome } = require('./lib/outcome.js');
@@ -44,6 +44,7 @@ module.exports.aimd = aimd;
 module.exports.circuitBreakerStrategy = circuitBreakerStrategy;
 module.exports.concurrencyLimiterStrategy = concurrencyLimiterStrategy;
 module.exports.defaultShouldDrop = defaultShouldDrop;
+module.exports.detached = detached;
 module.exports.fallbackStrategy = fallbackStrategy;
 module.exports.getResilienceContext = getResilienceContext;
 module.exports.getResilienceSignal = getResilienceSignal;

@@ -188,6 +188,7 @@ test('an option that is no boolean is refused', async () => {
   const error = await rejection(pipeline.execute(() => 1, { repeat: false }));
   assert.equal(
     error.message,
-    "execute has no option 'repeat'; did you mean 'repeatable'? it takes signal, properties, operationKey, repeatable",
+    "execute has no option 'repeat'; did you mean 'repeatable'? it takes signal, properties, operationKey, " +
+      'repeatable, detached',
   );
 });

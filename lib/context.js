@@ -10,6 +10,7 @@ const { AsyncLocalStorage } = require('node:async_hooks');
 
 const callerSignal = require('./caller-signal.js');
 const { typeError } = require('./options.js');
+const { now } = require('./timer.js');
 
 /** @type {AsyncLocalStorage<ResilienceContext | undefined>} */
 const storage = new AsyncLocalStorage();
@@ -43,6 +44,10 @@ class Rare {
   onAbort;
   /** Of the abort. @type {unknown} */
   reason;
+  /** Whether the callback goes on although its execution has ended. */
+  isLate = false;
+  /** When that is taken to be over, where the callback does not tell. @type {number | undefined} */
+  lateUntil;
   /** @type {ReturnType<typeof callerSignal.follow> | undefined} */
   callerSignal;
 }
@@ -149,6 +154,75 @@ class ResilienceContext {
     else context.#more.callerSignal = callerSignal.follow(signal, context, ResilienceContext.abort);
   }
 
+  /**
+   * What a new execution hangs below that is begun in `context`: that one, as long as an abort of it concerns what
+   * is done there. Once it was aborted and its callback has ended, what is left there (an interval, a pool, a server)
+   * is none of its work any more, but part of the nearest execution around it that is under way, or of none.
+   *
+   * @param {ResilienceContext} context
+   */
+  static enclosing(context) {
+    const nearest = ResilienceContext.#skipOver(context);
+    let own = nearest;
+    for (; own !== undefined && own.#execution === undefined; own = own.#parent) {
+      // Also so that no chain of them is kept alive.
+      own.#parent = ResilienceContext.#skipOver(own.#parent);
+    }
+    return nearest;
+  }
+
+  /** @param {ResilienceContext | undefined} context */
+  static #skipOver(context) {
+    let own = context;
+    while (own !== undefined && own.#isOver()) own = own.#parent;
+    return own;
+  }
+
+  /** Whether it was aborted, and nothing of its work is left. */
+  #isOver() {
+    if (!this.#aborted || this.#execution !== undefined) return false;
+    const { isLate, lateUntil } = this.#more;
+    return lateUntil === undefined ? !isLate : lateUntil !== Infinity && now() >= lateUntil;
+  }
+
+  /**
+   * The execution ends before its callback does: until `leave`, what that begins is aborted from the start.
+   *
+   * @param {ResilienceContext} context
+   */
+  static outlive(context) {
+    context.#more.isLate = true;
+  }
+
+  /** The callback that has outlived its execution has ended. @param {ResilienceContext} context */
+  static leave(context) {
+    if (context.#rare !== undefined) context.#rare.isLate = false;
+  }
+
+  /**
+   * Says when late work is taken to be over, in place of the callback.
+   *
+   * @param {ResilienceContext} context
+   * @param {number} time Of the clock of `now()`; Infinity as long as it is under way.
+   */
+  static lateUntil(context, time) {
+    context.#more.lateUntil = time;
+  }
+
+  /**
+   * Of those that hear of an abort of `context`, and of those around it, the nearest that `test` looks for.
+   *
+   * @param {ResilienceContext | undefined} context
+   * @param {(listener: { aborted(reason: unknown): void }) => boolean} test
+   */
+  static findListener(context, test) {
+    for (let own = context; own !== undefined; own = own.#parent) {
+      const listener = own.#rare?.onAbort;
+      if (listener !== undefined && test(listener)) return listener;
+    }
+    return undefined;
+  }
+
   /** What an abort from above cancels, while it is under way. @param {ResilienceContext} context */
   static executionOf(context) {
     return context.#execution;
@@ -181,8 +255,18 @@ class ResilienceContext {
    */
   static successorOf(context) {
     const successor = new ResilienceContext(undefined, undefined, context.#operationKey);
-    successor.#source = context.#source;
+    ResilienceContext.share(successor, context);
     return successor;
+  }
+
+  /**
+   * Gives a context the properties of another, below which it does not hang.
+   *
+   * @param {ResilienceContext} context
+   * @param {ResilienceContext} other
+   */
+  static share(context, other) {
+    context.#source = other.#source;
   }
 
   /**
@@ -275,10 +359,28 @@ function getResilienceContext(request) {
   return findInbound(request);
 }
 
-const getResilienceSignal = () => storage.getStore()?.signal;
+/** What an execution that is begun here hangs below. */
+function currentContext() {
+  const context = storage.getStore();
+  return context === undefined ? undefined : ResilienceContext.enclosing(context);
+}
+
+const getResilienceSignal = () => currentContext()?.signal;
+
+/**
+ * Calls `fn` outside of every execution, so that what it makes belongs to none.
+ *
+ * @param {unknown} fn
+ */
+function detached(fn) {
+  if (typeof fn !== 'function') throw typeError('the argument of detached', 'a function', fn);
+  return storage.run(undefined, /** @type {() => unknown} */ (fn));
+}
 
 module.exports = {
   ResilienceContext,
+  currentContext,
+  detached,
   findInboundBy,
   getResilienceContext,
   getResilienceSignal,

@@ -2,10 +2,10 @@
 
 // What a caller says about one execution.
 
-const { ResilienceContext, storage } = require('./context.js');
+const { ResilienceContext, currentContext, storage } = require('./context.js');
 const { option, rangeError, typeError, unknownOption } = require('./options.js');
 
-const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
+const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable', 'detached'];
 
 /**
  * Makes the context of a new execution.
@@ -14,29 +14,48 @@ const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable'];
  * @param {boolean} ambient Whether it hangs below the context in which `execute` was called.
  */
 function createContext(options, ambient) {
-  const parent = ambient ? storage.getStore() : undefined;
-  if (options === undefined) return new ResilienceContext(parent, undefined, undefined);
+  if (options === undefined) return new ResilienceContext(parentOf(ambient), undefined, undefined);
+  checkIsOptions(options);
+  const signal = option(options, 'signal');
+  const properties = option(options, 'properties');
+  const operationKey = option(options, 'operationKey');
+  const repeatable = option(options, 'repeatable');
+  const detached = option(options, 'detached');
+  if (operationKey !== undefined && typeof operationKey !== 'string') {
+    throw typeError('operationKey', 'a string', operationKey);
+  }
+  checkIsBoolean('repeatable', repeatable);
+  checkIsBoolean('detached', detached);
+  const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
+  if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
+  const context = new ResilienceContext(parentOf(ambient && detached !== true), map, operationKey);
+  if (detached === true && ambient && map === undefined) {
+    const beside = storage.getStore();
+    if (beside !== undefined) ResilienceContext.share(context, beside);
+  }
+  if (signal !== undefined) ResilienceContext.follow(context, signal);
+  return context;
+}
+
+/** @param {boolean} inherits */
+const parentOf = (inherits) => (inherits ? currentContext() : undefined);
+
+/** @param {unknown} options */
+function checkIsOptions(options) {
   if (typeof options !== 'object' || options === null) {
     throw typeError('the options of execute', 'an object', options);
   }
   for (const key of Object.keys(options)) {
     if (!OPTIONS.includes(key)) throw unknownOption('execute', key, OPTIONS);
   }
-  const signal = option(options, 'signal');
-  const properties = option(options, 'properties');
-  const operationKey = option(options, 'operationKey');
-  const repeatable = option(options, 'repeatable');
-  if (operationKey !== undefined && typeof operationKey !== 'string') {
-    throw typeError('operationKey', 'a string', operationKey);
-  }
-  if (repeatable !== undefined && typeof repeatable !== 'boolean') {
-    throw typeError('repeatable', 'a boolean', repeatable);
-  }
-  const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
-  if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
-  const context = new ResilienceContext(parent, map, operationKey);
-  if (signal !== undefined) ResilienceContext.follow(context, signal);
-  return context;
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
+function checkIsBoolean(name, value) {
+  if (value !== undefined && typeof value !== 'boolean') throw typeError(name, 'a boolean', value);
 }
 
 /** @param {any} value */

@@ -187,7 +187,10 @@ class Execution {
     const { rare, state } = this;
     if (state !== SETTLED) {
       this.settle(ok, value, learn);
-    } else if (rare?.abandonedBy !== undefined) {
+      return;
+    }
+    ResilienceContext.leave(this.context);
+    if (rare?.abandonedBy !== undefined) {
       rare.abandonedBy.abandoned = /** @type {number} */ (rare.abandonedBy.abandoned) - 1;
       rare.abandonedBy = undefined;
     }
@@ -196,6 +199,11 @@ class Execution {
   /** A waiter passed every gate. */
   admitted() {
     /** @type {CallerStores} */ (this.stores).resume();
+  }
+
+  /** It is about to end, and the callback, if that runs, is not. */
+  outlive() {
+    if (this.state === RUNNING) ResilienceContext.outlive(this.context);
   }
 
   /**
@@ -232,6 +240,7 @@ class Execution {
    */
   cancel(reason) {
     if (this.state === SETTLED) return;
+    this.outlive();
     const isTimeout = isTimeoutRejected(reason);
     if (isTimeout && !this.role.nested && this.state === RUNNING) {
       const gate = gateBehind(/** @type {object} */ (reason));

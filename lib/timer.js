@@ -65,6 +65,9 @@ function findReal() {
 
 findReal();
 
+/** Where the core's clock begins, which that of a test tool goes on from. */
+const origin = performance.now();
+
 /** Milliseconds on whatever clock the test tool has replaced, or else on the real one. */
 function fakeNow() {
   const { performance, Date } = globalThis;
@@ -78,7 +81,7 @@ function fakeNow() {
 function now() {
   setClock();
   const fake = channel[CLOCK_OVERRIDE];
-  return Number.isNaN(fake) ? performance.now() : fake;
+  return Number.isNaN(fake) ? performance.now() - origin : fake;
 }
 
 /** Tells the core, before a call, which clock counts. */

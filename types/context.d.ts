@@ -50,6 +50,15 @@ export interface ExecuteOptions {
    * await pipeline.execute(({ signal }) => chargeCard(order, signal), { repeatable: false });
    */
   repeatable?: boolean | undefined;
+  /**
+   * Whether the execution begins for itself: no deadline and no abort of the enclosing execution reaches it, also
+   * if that has ended already. For work that has to be done although the client has left. The properties are the
+   * enclosing execution's all the same. Default false.
+   *
+   * @example
+   * await pipeline.execute(() => refund(order), { detached: true });
+   */
+  detached?: boolean | undefined;
 }
 
 /**
@@ -72,3 +81,14 @@ export function getResilienceContext(request?: object): ResilienceContext | unde
  * await fetch('https://audit.internal/log', { method: 'POST', body: entry, signal: getResilienceSignal() });
  */
 export function getResilienceSignal(): AbortSignal | undefined;
+
+/**
+ * Calls `fn` outside of every execution, at once, and returns what it returns: what it makes (a timer, a pool, a
+ * server) belongs to none, whoever asked for it first. Other AsyncLocalStorage stores stay.
+ *
+ * @throws TypeError if `fn` is not a function; and what `fn` throws.
+ *
+ * @example
+ * const refresher = detached(() => setInterval(refreshToken, 60_000));
+ */
+export function detached<R>(fn: () => R): R;

@@ -3,7 +3,7 @@
 // What all adapters share: the way of a request into its pipeline. Knows Node's request and response, and no
 // framework.
 
-const { getResilienceContext } = require('../context.js');
+const { ResilienceContext, storage } = require('../context.js');
 const { typeError } = require('../options.js');
 const { measures, prepare } = require('../pipeline.js');
 const { defineReadOnly } = require('../read-only.js');
@@ -25,8 +25,8 @@ const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
  * @property {import('node:http').IncomingMessage} req
  * @property {import('node:http').ServerResponse} res
  * @property {any} subject The framework's own request object.
- * @property {() => unknown} handle Starts the handler. A promise that it returns tells of a failure which no
- *   framework has caught.
+ * @property {() => unknown} handle Starts the handler. A promise that it returns tells of the end of its work, and of
+ *   a failure which no framework has caught.
  * @property {(error: unknown) => void} fail Takes an error that is none of ours, if the handler was not started.
  * @property {() => Iterable<[string, any]>} [headers] What the framework holds back of the response's headers.
  * @property {(reason: any) => void} [aborted] The handler's context is aborted: what that fails by from now on may be
@@ -89,16 +89,32 @@ class Admission {
       return fail(error);
     }
     try {
-      const inherited = getResilienceContext()?.properties.get(HTTP_REQUEST) === subject;
+      const around = storage.getStore();
+      // A server may have been made inside of another's request: that has nothing to do with its requests.
+      const detached = findRequest((other) => other.req === req) === undefined;
+      const inherited = around?.properties.get(HTTP_REQUEST) === subject;
       const properties = inherited ? undefined : new Map();
       properties?.set(HTTP_REQUEST, subject);
-      execution = prepare(this.pipeline, (context) => request.start(context), { properties }, request);
+      const options = { properties, detached };
+      execution = prepare(this.pipeline, (context) => request.start(context), options, request);
     } catch (error) {
       request.refuse(error);
       return undefined;
     }
     request.run(execution);
     return undefined;
+  }
+
+  /**
+   * Learns when the work of a handler that is being started ends, where its framework takes care of the rest.
+   *
+   * @param {import('node:http').IncomingMessage} req
+   * @param {unknown} handled What the handler returned. Only of a promise is it known that asking for its end does
+   *   nothing else.
+   */
+  follow(req, handled) {
+    if (!(handled instanceof Promise)) return;
+    findRequest((request) => request.admission === this && request.req === req)?.follow(handled.then(none, none));
   }
 
   /**
@@ -187,5 +203,17 @@ class Admission {
 
 /** @param {unknown} value */
 const isObject = (value) => typeof value === 'object' && value !== null;
+
+/**
+ * The nearest of the requests that the calling code is a part of.
+ *
+ * @param {(request: InboundRequest) => boolean} test
+ */
+function findRequest(test) {
+  const isIt = (/** @type {object} */ listener) => listener instanceof InboundRequest && test(listener);
+  return /** @type {InboundRequest | undefined} */ (ResilienceContext.findListener(storage.getStore(), isIt));
+}
+
+const none = () => {};
 
 module.exports = { Admission, HTTP_REQUEST };

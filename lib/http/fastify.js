@@ -37,6 +37,15 @@ async function fastifyResilience(fastify, options) {
     });
   };
   fastify.addHook('onRequest', onRequest);
+  fastify.addHook('onRoute', (/** @type {any} */ route) => {
+    const { handler } = route;
+    /** @this {unknown} @param {any} request @param {any} reply */
+    route.handler = function handle(request, reply) {
+      const handled = Reflect.apply(handler, this, [request, reply]);
+      admission.follow(request.raw, handled);
+      return handled;
+    };
+  });
   // While the server still answers: those that wait are told.
   fastify.addHook('preClose', (/** @type {() => void} */ closed) => {
     admission.dispose();

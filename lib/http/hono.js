@@ -30,7 +30,7 @@ function honoResilience(options) {
         req,
         res,
         subject: c,
-        handle: () => void Promise.resolve(next()).then(() => resolve(undefined), reject),
+        handle: () => Promise.resolve(next()).then(() => resolve(undefined), reject),
         fail: reject,
         headers: () => c.res.headers,
         answered: () => resolve(alreadySent(res)),

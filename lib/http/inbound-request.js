@@ -10,6 +10,7 @@ const { isExecutionRejected } = require('../errors.js');
 const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
+const { now } = require('../timer.js');
 const { setImmediate } = require('../turn.js');
 const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
 const { isOwnAbort } = require('./handler-errors.js');
@@ -17,6 +18,9 @@ const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
+
+/** How long late work of a handler is taken to go on after an abort, where nothing tells of its end. */
+const LATE_MS = 30_000;
 
 class InboundRequest {
   /** Under way as long as the response is. @type {any} */
@@ -30,6 +34,8 @@ class InboundRequest {
   #answered = false;
   /** Whether its response has ended, and not only its connection. */
   #hasEnded = false;
+  /** Whether the handler's work is under way; undefined as long as nothing tells. @type {boolean | undefined} */
+  #works = undefined;
   /** Whether its response or its connection has ended. */
   isOver = false;
   /** Of HTTP/2: no code of a user runs inside Node's own callbacks, in which a stream must not be closed. */
@@ -139,31 +145,49 @@ class InboundRequest {
   #begin() {
     const wasOver = this.isOver;
     const handled = this.#handle();
-    handled?.then(undefined, (/** @type {unknown} */ error) => {
+    if (handled !== undefined) this.follow(handled);
+    if (wasOver) this.#finish();
+  }
+
+  /** Starts the handler. */
+  #handle() {
+    try {
+      const handled = /** @type {any} */ (this.exchange.handle());
+      return typeof handled?.then === 'function' ? handled : undefined;
+    } catch (error) {
+      this.#works = false;
+      if (this.isOver && !this.#answered) this.#tellLate(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Learns from a promise when the handler's work ends.
+   *
+   * @param {PromiseLike<unknown>} handled Rejects with what no framework has caught.
+   */
+  follow(handled) {
+    this.#works = true;
+    const ended = () => {
+      this.#works = false;
+      ResilienceContext.lateUntil(/** @type {ResilienceContext} */ (this.context), -Infinity);
+    };
+    handled.then(ended, (/** @type {unknown} */ error) => {
+      ended();
       if (!this.isOver) {
         this.#execution.finish(false, error);
       } else if (this.#answered) {
         // What a framework would have answered it by comes too late.
         this.admission.swallowed += 1;
+      } else {
+        this.#tellLate(error);
       }
     });
-    if (wasOver) this.#finish();
   }
 
-  /** Starts the handler. What it fails by after its response has ended, nobody else tells. */
-  #handle() {
-    const tell = (/** @type {unknown} */ error) => {
-      if (this.isOver && !this.#answered && !isOwnAbort(this.req, error)) warn(error);
-    };
-    try {
-      const handled = /** @type {any} */ (this.exchange.handle());
-      if (typeof handled?.then !== 'function') return undefined;
-      handled.then(undefined, tell);
-      return handled;
-    } catch (error) {
-      tell(error);
-      throw error;
-    }
+  /** What the handler fails by after its response has ended, nobody else tells. @param {unknown} error */
+  #tellLate(error) {
+    if (!isOwnAbort(this.req, error)) warn(error);
   }
 
   /** The response has ended, which one that was made up does not always tell itself. */
@@ -233,6 +257,9 @@ class InboundRequest {
    * @param {unknown} reason
    */
   aborted(reason) {
+    const context = /** @type {ResilienceContext} */ (this.context);
+    if (this.#works === undefined) ResilienceContext.lateUntil(context, now() + LATE_MS);
+    else ResilienceContext.lateUntil(context, this.#works ? Infinity : -Infinity);
     this.exchange.aborted?.(reason);
     if (!this.isOver) this.#answer(reason);
   }

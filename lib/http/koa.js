@@ -27,7 +27,7 @@ function koaResilience(options) {
         req: ctx.req,
         res: ctx.res,
         subject: ctx,
-        handle: () => void Promise.resolve(next()).then(resolve, failed),
+        handle: () => Promise.resolve(next()).then(resolve, failed),
         fail: reject,
         answered: () => {
           ctx.respond = false;

@@ -3,7 +3,7 @@
 // fetch inside a pipeline: each call is one execution, each attempt one call of the fetch beneath.
 
 const { withAttempts } = require('../attempts.js');
-const { storage } = require('../context.js');
+const { currentContext, storage } = require('../context.js');
 const { callback, hasOption, typeError } = require('../options.js');
 const { budgetOf, isRepeatable, readOutbound } = require('./outbound-rules.js');
 const { discardBody, followBody } = require('./response-body.js');
@@ -22,7 +22,7 @@ class Call {
   #responses = new Map();
   #isOver = false;
   /** What the call was made in. */
-  #enclosing = storage.getStore();
+  #enclosing = currentContext();
   /** Whether that aborts this call. */
   #isEnclosed = false;
 

@@ -54,6 +54,8 @@ class UndiciAttempt {
     // The context is the attempt's own, and aborted before there is a head or never.
     context.signal.addEventListener('abort', () => {
       this.#state = DISCARDED;
+      // None of the user's work is left in it, whether or not the dispatcher ever ends the request.
+      this.#reject(context.signal.reason);
       this.abort(context.signal.reason);
     });
   }

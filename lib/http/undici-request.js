@@ -5,7 +5,7 @@
 
 const { withAttempts } = require('../attempts.js');
 const callerSignal = require('../caller-signal.js');
-const { storage } = require('../context.js');
+const { currentContext, storage } = require('../context.js');
 const { budgetOf, isRepeatable } = require('./outbound-rules.js');
 const { UndiciAttempt } = require('./undici-attempt.js');
 
@@ -27,7 +27,7 @@ class UndiciRequest {
   /** What the dispatcher answered to the first attempt, if that began at once. */
   #canTakeMore = true;
   /** What the request was made in. */
-  #enclosing = storage.getStore();
+  #enclosing = currentContext();
   /** Whether that aborts this request. */
   #isEnclosed = false;
 

@@ -208,6 +208,7 @@ class Race {
    * @param {number} attemptNumber
    * @param {ResilienceContext} own
    * @param {Next} run
+   * @returns {Promise<void>}
    */
   async #attempt(attemptNumber, own, run) {
     const started = this.#timed ? now() : 0;
@@ -218,11 +219,11 @@ class Race {
     } catch (error) {
       outcome = new OutcomeFailure(error);
     }
-    if (this.#isOver) return;
+    if (this.#isOver) return ResilienceContext.leave(own);
     const duration = this.#timed ? now() - started : 0;
     const verdict = this.#handles(outcome, attemptNumber);
     const handled = typeof verdict === 'boolean' ? verdict : await verdict;
-    if (this.#isOver) return;
+    if (this.#isOver) return ResilienceContext.leave(own);
     if (this.#timed) {
       const context = this.#context;
       const args = { context, attemptNumber, duration, handled, outcome };
@@ -261,6 +262,7 @@ class Race {
     if (this.#running.size === 0) return;
     const reason = new DOMException('another attempt was faster', 'AbortError');
     for (const own of this.#running) {
+      ResilienceContext.outlive(own);
       ResilienceContext.abort(own, reason);
       this.#leave(own);
     }
