@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
 import { rejection } from './support/hold.mjs';
 
@@ -23,9 +24,41 @@ test('a callback that is no function rejects, without a throw', async () => {
   }
 });
 
-test('options that are no object reject', async () => {
-  for (const options of [null, 1, 'x', true, () => {}]) {
-    await refuses(options, 'TypeError', /^the options of execute must be an object, not /);
+/** A signal of a library's own, as polyfills have. */
+class OwnSignal extends EventTarget {
+  aborted = false;
+}
+
+test('a signal in place of the options is named', async () => {
+  const message = 'the options of an execution must be an object such as { signal }, not an AbortSignal';
+  for (const signal of [new AbortController().signal, AbortSignal.abort(), AbortSignal.timeout(1), new OwnSignal()]) {
+    for (const context of ['ambient', 'explicit']) {
+      const own = new ResiliencePipelineBuilder({ context }).addConcurrencyLimiter(1).build();
+      const error = await rejection(own.execute(() => assert.fail('must not run'), signal));
+      assert.deepEqual([error.name, error.message], ['TypeError', message]);
+      assert.equal((await own.settle(() => assert.fail('must not run'), signal)).error.message, message);
+    }
+  }
+});
+
+test('options that are no object of options reject', async () => {
+  const functions = [() => {}, class {}, async () => {}];
+  const primitives = [null, 1, NaN, 'x', true, 1n, Symbol('s')];
+  const objects = [[], [1], new Map(), new Set(), new WeakMap(), new Date(), /x/, new Error('x'), Promise.resolve()];
+  const others = [new Uint8Array(1), new ArrayBuffer(1), new Number(1), new EventTarget(), new URL('http://h/')];
+  for (const options of [...functions, ...primitives, ...objects, ...others, runInNewContext('[]')]) {
+    await refuses(options, 'TypeError', /^the options of an execution must be an object such as \{ signal \}, not /);
+  }
+});
+
+test('options of a class, without a prototype or of another realm are options', async () => {
+  class Options {
+    operationKey = 'own';
+  }
+  const bare = Object.assign(Object.create(null), { operationKey: 'own' });
+  const other = runInNewContext("({ operationKey: 'own' })");
+  for (const options of [new Options(), bare, other, Object.create(new Options())]) {
+    assert.equal(await pipeline.execute(({ operationKey }) => operationKey, options), 'own');
   }
 });
 

@@ -42,12 +42,32 @@ const parentOf = (inherits) => (inherits ? currentContext() : undefined);
 
 /** @param {unknown} options */
 function checkIsOptions(options) {
-  if (typeof options !== 'object' || options === null) {
-    throw typeError('the options of execute', 'an object', options);
+  if (!isBag(options)) {
+    const accepted = 'an object such as { signal }';
+    if (isAbortSignal(options)) {
+      throw new TypeError(`the options of an execution must be ${accepted}, not an AbortSignal`);
+    }
+    throw typeError('the options of an execution', accepted, options);
   }
   for (const key of Object.keys(options)) {
     if (!OPTIONS.includes(key)) throw unknownOption('execute', key, OPTIONS);
   }
+}
+
+/**
+ * Whether it is an object of options, and not something that would count as one without any.
+ *
+ * @param {unknown} value
+ * @returns {value is object}
+ */
+function isBag(value) {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
+  // Also of another realm. What the platform has made is known by its tag: Date, Map, Promise, AbortSignal, ...
+  if (Symbol.iterator in value || 'then' in value || isAbortSignal(value)) return false;
+  const tag = Object.prototype.toString.call(value);
+  return tag === '[object Object]' || tag === '[object AbortController]';
 }
 
 /**
