@@ -11,6 +11,9 @@ pub enum Error {
     /// No segment has this key.
     #[error("there is no such segment")]
     UnknownSegment,
+    /// No door has this key.
+    #[error("there is no such door")]
+    UnknownDoor,
     /// The gate is missing or of another kind.
     #[error("the segment has no such gate at {0}")]
     WrongGate(usize),

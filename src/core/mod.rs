@@ -24,4 +24,5 @@ pub mod simulate;
 pub mod slab;
 pub mod ticket;
 pub mod timers;
+pub mod turns;
 pub mod wheel;
