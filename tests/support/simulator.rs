@@ -41,8 +41,11 @@ pub fn scenario(
             arrivals,
             rate,
             retries: None,
+            cpu: None,
+            streams: false,
         }],
         phases: Vec::new(),
+        event_loop: None,
     }
 }
 

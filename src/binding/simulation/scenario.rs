@@ -127,6 +127,7 @@ impl NativeScenario {
             },
             callers: callers.into_iter().map(Into::into).collect(),
             phases: phases.into_iter().map(Into::into).collect(),
+            event_loop: None,
         }
     }
 }
@@ -169,6 +170,8 @@ impl From<NativeCaller> for Caller {
                 delay_ms: caller.retry_delay_ms,
                 backoff: caller.retry_backoff,
             }),
+            cpu: None,
+            streams: false,
         }
     }
 }

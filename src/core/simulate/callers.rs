@@ -15,6 +15,7 @@ pub struct Source {
     retries: Option<Retries>,
     gaps: Random,
     services: Random,
+    cpus: Random,
     /// Changes of the rate; an arrival that was planned before the last one does not come.
     epoch: u32,
 }
@@ -24,13 +25,26 @@ impl Source {
     #[must_use]
     pub fn new(caller: &Caller, seed: u64, index: u64) -> Self {
         let mut seeds = Random::new(seed.wrapping_mul(0x0001_0001).wrapping_add(index));
-        let [gaps, services] = [(); 2].map(|()| Random::new(seeds.bits()));
-        Self { arrivals: caller.arrivals, rate: caller.rate, retries: caller.retries, gaps, services, epoch: 0 }
+        let [gaps, services, cpus] = [(); 3].map(|()| Random::new(seeds.bits()));
+        Self {
+            arrivals: caller.arrivals,
+            rate: caller.rate,
+            retries: caller.retries,
+            gaps,
+            services,
+            cpus,
+            epoch: 0,
+        }
     }
 
     /// The source of service times.
     pub const fn services(&mut self) -> &mut Random {
         &mut self.services
+    }
+
+    /// The source of the times that the loop computes.
+    pub const fn cpus(&mut self) -> &mut Random {
+        &mut self.cpus
     }
 
     /// Changes the rate. The arrivals that were planned are void.

@@ -1,7 +1,7 @@
 //! What a span of a run comes to, in numbers.
 
 use super::record::{Call, End, Record};
-use super::scenario::{Phase, Scenario, Stall};
+use super::scenario::{Costs, EventLoop, Phase, Scenario, Stall};
 
 /// Recovery is judged by the goodput of so much time.
 const RECOVERY_SPAN_MS: f64 = 5_000.0;
@@ -147,8 +147,25 @@ fn piece(scenario: &Scenario, state: &Phase, came: &[&Call], from: f64, to: f64)
     let service_ms = state.slowdown.unwrap_or(1.0) * work / number;
     let workers = count(state.workers.unwrap_or_default());
     let capacity = workers * (to - from) / service_ms * (1.0 - stalled) * (1.0 - state.loss.unwrap_or_default());
+    let capacity = scenario.event_loop.as_ref().map_or(capacity, |event_loop| {
+        let bears = bears(scenario, event_loop, came, from, to);
+        if event_loop.io_calls == 0 { bears } else { bears.min(capacity / f64::from(event_loop.io_calls)) }
+    });
     // Without calls the capacity is not a number.
     capacity.min(number)
+}
+
+/// The calls that an event loop has time for.
+fn bears(scenario: &Scenario, event_loop: &EventLoop, came: &[&Call], from: f64, to: f64) -> f64 {
+    let calls: Vec<&&Call> = came.iter().filter(|call| (from..to).contains(&call.came_ms())).collect();
+    let work: f64 = calls
+        .iter()
+        .map(|call| scenario.callers[usize::from(call.caller)].cpu.unwrap_or(event_loop.cpu).mean_ms)
+        .sum();
+    let Costs { accept_ms, parse_ms, answer_ms, .. } = event_loop.costs;
+    let each = work / count(calls.len()) + parse_ms + answer_ms + if event_loop.fresh { accept_ms } else { 0.0 };
+    let paused = event_loop.pause.map_or(0.0, |Stall { every_ms, length_ms }| length_ms / every_ms);
+    (to - from) * (1.0 - paused) / each
 }
 
 fn quantiles<const N: usize>(answers: &[&Call], shares: [f64; N]) -> [f64; N] {

@@ -25,9 +25,23 @@ pub struct Scenario {
     pub callers: Vec<Caller>,
     /// What changes, in order of time.
     pub phases: Vec<Phase>,
+    /// The event loop that runs the calls, if that is what they are short of.
+    pub event_loop: Option<EventLoop>,
 }
 
 impl Scenario {
+    /// How many clients there are.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.callers.iter().map(|caller| caller.client + 1).max().unwrap_or_default()
+    }
+
+    /// The first limits of all clients, added up.
+    #[must_use]
+    pub fn first_limit(&self) -> u32 {
+        self.limiter.initial_limit.saturating_mul(u32::try_from(self.clients()).unwrap_or(u32::MAX))
+    }
+
     /// The gates of one client. All clients have one clock.
     #[must_use]
     pub fn gates(&self) -> Vec<Gate> {
@@ -100,6 +114,55 @@ pub struct Stall {
     pub length_ms: f64,
 }
 
+/// A thread that reads calls, computes for them, and waits for the dependency meanwhile.
+#[derive(Clone, Debug)]
+pub struct EventLoop {
+    /// How long a call computes in all, where its caller states nothing else.
+    pub cpu: Service,
+    /// The share of that before it calls the dependency.
+    pub before: f64,
+    /// How often it calls the dependency, one after the other; 0 for never. It computes after each.
+    pub io_calls: u32,
+    /// Whether each call comes over a connection of its own.
+    pub fresh: bool,
+    /// Whether a turn accepts all connections that wait, rather than one.
+    pub accepts_all: bool,
+    /// Connections that may wait for that; others are lost.
+    pub backlog: usize,
+    /// What each step costs.
+    pub costs: Costs,
+    /// Now and then it does nothing at all.
+    pub pause: Option<Stall>,
+    /// Whether the runtime tells how long the loop sleeps.
+    pub tells_idle: bool,
+    /// What lets calls start, in place of the limiter.
+    pub overload: Option<Overload>,
+}
+
+/// Milliseconds of the loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Of a turn in which nothing happens.
+    pub turn_ms: f64,
+    /// Of a connection.
+    pub accept_ms: f64,
+    /// Of reading a call.
+    pub parse_ms: f64,
+    /// Of a refusal.
+    pub refuse_ms: f64,
+    /// Of an answer.
+    pub answer_ms: f64,
+}
+
+/// The protection of the loop: see [`turns`](crate::core::turns).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overload {
+    /// How long calls wait while more come than can be served.
+    pub target_ms: f64,
+    /// The longest wait at all.
+    pub max_ms: f64,
+}
+
 /// A kind of traffic.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -117,6 +180,10 @@ pub struct Caller {
     pub rate: f64,
     /// What it does after a failure.
     pub retries: Option<Retries>,
+    /// How long the loop computes for its calls; `None` for its usual time.
+    pub cpu: Option<Service>,
+    /// Whether an answer begins before the dependency is called, and ends after it: an event stream.
+    pub streams: bool,
 }
 
 /// How calls come.

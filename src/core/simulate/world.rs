@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::callers::Source;
 use super::dependency::Dependency;
+use super::event_loop;
 use super::plan::Plan;
 use super::record::{Call, End, Mark, Record};
 use super::scenario::{Phase, Scenario, Stall};
@@ -48,6 +49,9 @@ pub fn play(
     moments: &[f64],
     watch: &dyn Fn(f64) -> bool,
 ) -> Result<Record, Stopped> {
+    if let Some(event_loop) = &scenario.event_loop {
+        return event_loop::world::play((scenario, event_loop), seed, moments, watch);
+    }
     let mut world = World::new(scenario, seed, moments)?;
     let mut steps = 0;
     while world.step()? {
@@ -123,10 +127,10 @@ struct World<'a> {
 impl<'a> World<'a> {
     fn new(scenario: &'a Scenario, seed: u64, moments: &[f64]) -> Result<Self, Stopped> {
         let mut engine = Engine::default();
-        let clients = scenario.callers.iter().map(|caller| caller.client + 1).max().unwrap_or_default();
-        let segments =
-            (0..clients).map(|_| engine.add_segment(scenario.gates())).collect::<Result<Vec<_>, _>>()?;
-        let limit = scenario.limiter.initial_limit * u32::try_from(clients).unwrap_or(u32::MAX);
+        let segments = (0..scenario.clients())
+            .map(|_| engine.add_segment(scenario.gates()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let limit = scenario.first_limit();
         let sources =
             (0..).zip(&scenario.callers).map(|(index, caller)| Source::new(caller, seed, index)).collect();
         let described = &scenario.dependency;
