@@ -92,6 +92,27 @@ export declare class Thread {
   hot(): object
   /** Lets `provider` read the limiter at `gate` of `segment`; false if it reads a limiter already. */
   attach(provider: AdaptiveLimitProvider, segment: number, gate: number): boolean
+  /**
+   * What the gate of the event loop knows, with the counters of a door.
+   *
+   * # Errors
+   *
+   * After a panic in it.
+   */
+  eventLoop(door: number): NativeLoop
+  /**
+   * What is to be told of a door's overload, each news once; nothing without an overload. `idle_ms` is how long the
+   * loop has slept in all, negative if the runtime does not tell.
+   *
+   * # Errors
+   *
+   * After a panic in it.
+   */
+  overload(door: number, idleMs: number): NativeOverload | null
+  /** How long the calling thread has run on a processor, in milliseconds; undefined where that is not known. */
+  static cpuTime(): number | undefined
+  /** Requests that the gate of the event loop has let in or queued, and that have not ended. */
+  get requests(): number
   /** Executions that have entered a segment and not left it. */
   get open(): number
   /** Segments of pipelines that have not been collected. */
@@ -169,6 +190,39 @@ export interface NativeLimiter {
   queueTimeoutMs: number
   overflow: number
   operationKeys: boolean
+}
+
+/** Times in milliseconds. `limit` is infinite without a reason for one. */
+export interface NativeLoop {
+  queued: number
+  delay: number
+  pace: number
+  load: number
+  limit: number
+  inflight: number
+  /** Requests of the door that have started. */
+  started: number
+  /** Those that were turned away at once, after too long a wait, for more important ones, and by `closeDoor`. */
+  full: number
+  queueTimeout: number
+  dropped: number
+  disposed: number
+}
+
+/** The state of an overload. Times in milliseconds. */
+export interface NativeOverload {
+  /** 0 for none, 1 when it has begun, 2 once a second while it lasts, 3 when it is over. */
+  news: number
+  /** Requests of the door that were turned away since it began. */
+  refused: number
+  /** Those that have started since. */
+  started: number
+  /** How long it has lasted. */
+  duration: number
+  /** In how many milliseconds to ask again; infinite once it is over. */
+  again: number
+  /** The share of its busy time for which the thread had a processor; not there if that is not known. */
+  cpuShare?: number
 }
 
 /** See [`Phase`]. Both stall fields are there, or none. */

@@ -444,6 +444,110 @@ const CLOSURES = {
     assert.equal(thread.segments, before);`,
 };
 
+/** What the gate of the event loop is asked: an answer that was lost leaves nothing behind. */
+const LOOP = `
+const loop = require('../lib/event-loop.js');
+const { check } = require('../lib/native.js');
+const door = loop.addDoor(100, 60_000);
+const busy = () => { const until = performance.now() + 6; while (performance.now() < until); };
+const fails = (entry, run) => {
+  armFault(entry, AFTER);
+  const answer = run();
+  assert.ok(Number.isNaN(answer), String(answer));
+  assert.throws(() => check(answer), (error) => (assertDefect(error, entry), true));
+};
+const offer = (idle = NaN) => loop.offer(door, 0, Infinity, idle);
+/** Two that wait in a busy loop. */
+const wait = (idle) => {
+  loop.end(offer(idle));
+  busy();
+  return [-offer(), -offer()];
+};
+const turnUntilWork = () => {
+  for (let answer = NaN; answer !== loop.TURN.WORK; busy()) answer = loop.turn(1, 0);
+};
+const serve = () => {
+  const served = [];
+  while (loop.queued() > 0) {
+    turnUntilWork();
+    for (let key = loop.next(); key !== 0; key = loop.next()) {
+      served.push(key);
+      loop.end(key);
+    }
+  }
+  return served;
+};
+const isIdle = () => assert.deepEqual([thread.requests, loop.queued(), loop.read(door).inflight], [0, 0, 0]);
+`;
+
+const LOOP_CLOSURES = {
+  'loopOffer: it starts': `
+    fails('loopOffer', () => offer(1));
+    isIdle();
+    assert.ok(loop.end(offer(2)) === loop.END.NOTHING);
+    isIdle();`,
+  'loopOffer: it waits': `
+    const waiting = wait(1);
+    fails('loopOffer', () => offer());
+    assert.equal(loop.queued(), 2);
+    assert.deepEqual(serve(), waiting);
+    isIdle();`,
+  'loopTurn: somebody waits': `
+    const waiting = wait(1);
+    fails('loopTurn', () => loop.turn(1, 0));
+    assert.deepEqual(serve(), waiting);
+    isIdle();`,
+  'loopNext: somebody waits': `
+    const waiting = wait(1);
+    turnUntilWork();
+    fails('loopNext', loop.next);
+    const rest = [];
+    for (let key = loop.next(); key !== 0; key = loop.next()) {
+      rest.push(key);
+      loop.end(key);
+    }
+    rest.push(...serve());
+    const turnedAway = [];
+    for (let key = loop.takeRefused(); key !== 0; key = loop.takeRefused()) {
+      turnedAway.push([key, loop.refusalReason()]);
+    }
+    // Of one that was started nobody knew: it is turned away.
+    assert.deepEqual(turnedAway, AFTER ? [[waiting[0], 'dropped']] : []);
+    assert.deepEqual(rest, AFTER ? [waiting[1]] : waiting);
+    loop.turn(1, 0);
+    isIdle();`,
+  'loopEnd: it has started': `
+    const key = offer(1);
+    fails('loopEnd', () => loop.end(key));
+    isIdle();`,
+  'loopAcknowledge: nobody waits': `
+    fails('loopAcknowledge', loop.acknowledge);
+    isIdle();`,
+  'loopRefused: somebody was turned away': `
+    const waiting = wait(1);
+    loop.closeDoor(door);
+    fails('loopRefused', loop.takeRefused);
+    const told = [loop.takeRefused(), loop.takeRefused(), loop.takeRefused()];
+    assert.deepEqual(told, [...waiting, 0]);
+    isIdle();`,
+  'addDoor: an adapter is made': `
+    armFault('addDoor', AFTER);
+    assert.throws(() => loop.addDoor(1, 2), (error) => (assertDefect(error, 'addDoor'), true));
+    isIdle();`,
+  'closeDoor and removeDoor: nobody waits for an answer': `
+    const waiting = wait(1);
+    for (const entry of ['closeDoor', 'removeDoor']) {
+      armFault(entry, AFTER);
+      loop[entry](door);
+      await assertWarned(entry);
+      warnings.length = 0;
+    }
+    loop.closeDoor(door);
+    const told = [loop.takeRefused(), loop.takeRefused(), loop.takeRefused()];
+    assert.deepEqual(told, [...waiting, 0]);
+    isIdle();`,
+};
+
 const READERS = {
   limit: `
     const limiter = builder().addAdaptiveConcurrencyLimiter({ initialLimit: 7 }).build()
@@ -523,6 +627,15 @@ const CLASSES = {
       assert.equal(limitProvider[getter], value);
     }
     await assertWorks(pipeline, 'AdaptiveConcurrencyLimiter');`,
+  'what is told of the event loop': `
+    const loop = require('../lib/event-loop.js');
+    const door = loop.addDoor(100, 500);
+    fails('Thread.eventLoop', () => loop.read(door));
+    assert.equal(loop.read(door).queued, 0);
+    fails('Thread.overload', () => loop.readOverload(door, 1));
+    assert.equal(loop.readOverload(door, 1), null);
+    fails('Thread.cpuTime', loop.cpuTime);
+    assert.notEqual(loop.cpuTime(), null);`,
 };
 const FAILS = `
 function fails(entry, run) {
@@ -556,6 +669,12 @@ describe('after a panic', () => {
     for (const after of [false, true]) {
       const moment = after ? 'after' : 'before';
       test(`${moment} the work of ${situation}`, () => lives(`const AFTER = ${after};\n${program}`));
+    }
+  }
+  for (const [situation, program] of Object.entries(LOOP_CLOSURES)) {
+    for (const after of [false, true]) {
+      const moment = after ? 'after' : 'before';
+      test(`${moment} the work of ${situation}`, () => lives(`const AFTER = ${after};\n${LOOP}${program}`));
     }
   }
   for (const [kind, programs] of Object.entries({ 'the reader': READERS, '': CLASSES })) {

@@ -8,7 +8,7 @@ const { InternalError } = require('./errors.js');
 const { refuseAssignment } = require('./read-only.js');
 
 /** Numbers in front of the ring of effects. */
-const HEADER = 16;
+const HEADER = 20;
 /** Numbers of one effect. */
 const RECORD = 12;
 /** Effects in the ring. */
@@ -31,6 +31,10 @@ const THIRD = 12;
 const FOURTH = 13;
 const CLOSED = 14;
 const ARMED = 15;
+const LOOP_QUEUED = 16;
+const LOOP_REFUSED = 17;
+const LOOP_REASON = 18;
+const LOOP_DELAY = 19;
 
 /** Kinds of effects: the first number of a record. */
 const EFFECT = Object.freeze({
@@ -155,6 +159,15 @@ const thread = guard(() => new binding.Thread(channel));
  *   reset(segment: number, gate: number, key: number): number,
  *   keys(segment: number, gate: number): number,
  *   evictions(segment: number, gate: number): number,
+ *   loopOffer(): void,
+ *   loopTurn(): void,
+ *   loopNext(): void,
+ *   loopEnd(): void,
+ *   loopAcknowledge(): void,
+ *   loopRefused(): void,
+ *   addDoor(targetMs: number, maxMs: number): number,
+ *   closeDoor(door: number): number,
+ *   removeDoor(door: number): number,
  * }}
  */
 const hot = /** @type {any} */ (guard(() => thread.hot()));
@@ -243,13 +256,21 @@ module.exports = {
   CLOCK_OVERRIDE,
   CLOSED,
   EFFECT,
+  FIRST,
+  FOURTH,
   HEADER,
+  LOOP_DELAY,
+  LOOP_QUEUED,
+  LOOP_REASON,
+  LOOP_REFUSED,
   MAX_GATES,
   QUEUED,
   READ,
   RECORD,
   RECORDS,
   RETRY_AFTER,
+  SECOND,
+  THIRD,
   WAKE,
   WRITTEN,
   binding,

@@ -12,6 +12,7 @@ use crate::core::effect::{Effect, Reason, Refusal};
 use crate::core::engine::Engine;
 use crate::core::gate::circuit_breaker::Opening;
 use crate::core::slab::Key;
+use crate::core::turns::gate::Turns;
 
 /// By JavaScript: the fake clock in milliseconds, or NaN for the machine's.
 const CLOCK_OVERRIDE: usize = 0;
@@ -31,20 +32,28 @@ const ACTIVE: usize = 6;
 const QUEUED: usize = 7;
 /// By Rust: milliseconds until that gate may let one in again, or NaN.
 const RETRY_AFTER: usize = 8;
-/// By JavaScript: the first argument of `enter`, `exit`, `giveBack` and `leave`.
+/// By JavaScript: the first argument of those closures that take theirs from here.
 const FIRST: usize = 9;
 /// By JavaScript: their second.
 const SECOND: usize = 10;
 /// By Rust: their answer.
 const ANSWER: usize = 11;
-/// By JavaScript: the third and the fourth argument of `leave`.
+/// By JavaScript: their third and fourth.
 const THIRD: usize = 12;
 const FOURTH: usize = 13;
 /// By Rust: 1 when its side is gone, and a call would reach freed memory.
 const CLOSED: usize = 14;
 /// By Rust: 1 while a deadline is armed, for which the process has to stay alive, else 0.
 const ARMED: usize = 15;
-const HEADER: usize = 16;
+/// By Rust, after each call of the loop's gate: requests that wait there.
+const LOOP_QUEUED: usize = 16;
+/// By Rust, then: requests that were turned away after they had waited, to be taken by `loopRefused`.
+const LOOP_REFUSED: usize = 17;
+/// By Rust: why the last of those was.
+const LOOP_REASON: usize = 18;
+/// By Rust, after `loopOffer` has refused: how many milliseconds a newcomer would wait.
+const LOOP_DELAY: usize = 19;
+const HEADER: usize = 20;
 const RECORD: usize = 12;
 const RECORDS: usize = 128;
 
@@ -64,6 +73,29 @@ impl Channel {
     pub fn clock_override(&mut self) -> Option<Nanos> {
         let ms = self.slots()[CLOCK_OVERRIDE];
         (!ms.is_nan()).then(|| Nanos::from_ms(ms))
+    }
+
+    /// The arguments of `loopOffer`.
+    pub fn all_arguments(&mut self) -> [f64; 4] {
+        let slots = self.slots();
+        [slots[FIRST], slots[SECOND], slots[THIRD], slots[FOURTH]]
+    }
+
+    /// Leaves what the loop's gate holds after a call.
+    pub fn tell_of_loop(&mut self, turns: &Turns) {
+        let slots = self.slots();
+        slots[LOOP_QUEUED] = count(turns.queued());
+        slots[LOOP_REFUSED] = count(turns.untold());
+    }
+
+    /// Leaves why the loop's gate has turned away a request that waited.
+    pub fn loop_reason(&mut self, reason: Reason) {
+        self.slots()[LOOP_REASON] = reason_code(reason);
+    }
+
+    /// Leaves how long a newcomer would wait.
+    pub fn loop_delay(&mut self, delay_ms: f64) {
+        self.slots()[LOOP_DELAY] = delay_ms;
     }
 
     /// The arguments of `enter` or `exit`.

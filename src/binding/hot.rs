@@ -7,6 +7,7 @@ use napi::bindgen_prelude::{FunctionCallContext, Object};
 use napi::{Env, Result};
 use thiserror::Error as ThisError;
 
+mod event_loop;
 mod gates;
 
 use super::algorithm::kind;
@@ -34,6 +35,7 @@ pub fn closures<'env>(env: &'env Env, handle: &Handle) -> Result<Object<'env>> {
     add(env, &mut hot, handle, "sleep", sleep)?;
     add(env, &mut hot, handle, "remaining", remaining)?;
     gates::add_all(env, &mut hot, handle)?;
+    event_loop::add_all(env, &mut hot, handle)?;
     add_final(env, &mut hot, handle, "expire", expire)?;
     add_final(env, &mut hot, handle, "wake", wake)?;
     add_final(env, &mut hot, handle, "dispose", dispose)?;

@@ -7,6 +7,8 @@
 mod algorithm;
 mod builder;
 mod channel;
+mod cpu;
+mod event_loop;
 mod fault;
 mod guard;
 mod hot;
