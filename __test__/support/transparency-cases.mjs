@@ -17,6 +17,8 @@ const chunked = (path, chunks, { trailers = '', headers = '' } = {}) =>
   `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n${trailers}\r\n`;
 const json = (body) => post('/json', body, `${CLOSE}Content-Type: application/json\r\n`);
 
+export const UNFINISHED = 'a body that its client does not finish';
+
 /** Requests of what frameworks answer in their own ways. */
 const FRAMEWORK_GETS = [
   '/text',
@@ -95,7 +97,7 @@ export const frameworkCases = [
     ],
   ),
   [
-    'a body that its client does not finish',
+    UNFINISHED,
     async (client) => {
       client.write(
         post('/json', '"x"', 'Content-Type: application/json\r\n').replace('Length: 3', 'Length: 30'),

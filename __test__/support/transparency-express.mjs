@@ -7,7 +7,6 @@ import { FILE, directory, failingStream, openFile, openNothing, teapot } from '.
 
 const expressApp = (name, express) => ({
   name,
-  hasHttp2: false,
   create(options, createServer) {
     const app = express();
     // Otherwise the default error handler prints every error that a case provokes.

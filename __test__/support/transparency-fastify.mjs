@@ -9,7 +9,7 @@ const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSer
 
 const fastifyApp = (name, fastify) => ({
   name,
-  hasHttp2: true,
+  dropsAborts: true,
   async create(options, createServer) {
     const app = fastify({ serverFactory: createServer, http2: createServer.isHttp2, bodyLimit: 1000 });
     if (options) await app.register(fastifyResilience, options);

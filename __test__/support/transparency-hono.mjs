@@ -16,7 +16,6 @@ import { failingStream, openFile, relativeDirectory } from './transparency-sourc
 /** @hono/node-server puts a `Response` of its own in the place of that of Node.js, unless it is told not to. */
 const honoApp = (name, { Hono, HTTPException, getRequestListener, serveStatic, overrideGlobalObjects }) => ({
   name,
-  hasHttp2: true,
   create(options, createServer) {
     const app = new Hono();
     app.onError((error, c) => {

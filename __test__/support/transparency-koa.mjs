@@ -8,7 +8,7 @@ import { failingStream, openFile, openNothing, teapot } from './transparency-sou
 
 const koaApp = (name, Koa) => ({
   name,
-  hasHttp2: true,
+  dropsAborts: true,
   create(options, createServer) {
     const app = new Koa();
     app.on('error', (error) => note(`app error: ${describe(error)}`));

@@ -4,7 +4,6 @@ import { runNative } from './transparency-native.mjs';
 /** Listeners of node:http, and of node:http2 by its compatibility API. */
 export const nodeApp = {
   name: 'node:http',
-  hasHttp2: true,
   create(options, createServer) {
     const listener = (req, res) => {
       if (req.url.startsWith('/native/')) runNative(req, res);
