@@ -32,7 +32,6 @@ const adaptive = () => ({
 export const VARIANTS = {
   'the adapter': { inside: plain },
   'the adapter, for whole responses': { inside: whole },
-  'the adapter, with an adaptive limit': { inside: adaptive },
   'protect()': { before: plain },
   'protect() and the adapter': { before: whole, inside: adaptive },
 };
