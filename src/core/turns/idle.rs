@@ -4,6 +4,8 @@ use crate::core::clock::Nanos;
 
 /// Without a callback in the check phase the loop may have slept; a shorter gap says nothing.
 const SHORTEST_MS: f64 = 1.0;
+/// A turn with a callback in which nothing happens is no longer, also where that callback is a timer's.
+const EMPTY_MS: f64 = 2.0;
 
 /// The runtime's own measure, or where it has none (Bun, Deno) what the gate can see of it.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +25,7 @@ impl Idle {
         }
         let slept = match gap {
             Gap::NoCallback => passed > SHORTEST_MS,
-            Gap::Empty => passed < SHORTEST_MS,
+            Gap::Empty => passed < EMPTY_MS,
             Gap::Busy => false,
         };
         if slept {
