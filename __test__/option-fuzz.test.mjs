@@ -472,7 +472,7 @@ const TAKERS = {
     take: build((builder, options) => builder.addAdaptiveConcurrencyLimiter({ algorithm: knee(options) })),
   },
   resilienceMiddleware: {
-    rules: { timeout: duration, name },
+    rules: { timeout: duration, stallTimeout: duration, name },
     together: ({ timeout }) => timeout !== undefined,
     take: (options) => resilienceMiddleware(options).pipeline,
   },

@@ -56,6 +56,27 @@ let prepare;
 let measures;
 
 /**
+ * Whether it was disposed of.
+ *
+ * @type {(pipeline: ResiliencePipeline) => boolean}
+ */
+let isDisposed;
+
+/**
+ * Calls `listener` when it is disposed of.
+ *
+ * @type {(pipeline: ResiliencePipeline, listener: () => void) => void}
+ */
+let onDisposed;
+
+/**
+ * Whether a deadline may end an execution of it.
+ *
+ * @type {(pipeline: ResiliencePipeline) => boolean}
+ */
+let hasDeadline;
+
+/**
  * Whether the pipeline may run a callback more than once.
  *
  * @type {(pipeline: ResiliencePipeline) => boolean}
@@ -68,6 +89,9 @@ class ResiliencePipeline {
       const context = pipeline.#begin(callback, options);
       return pipeline.#makeExecution(context, callback, options, pipeline.#told, stream);
     };
+    isDisposed = (pipeline) => pipeline.#disposed;
+    onDisposed = (pipeline, listener) => void pipeline.#disposalListeners.push(listener);
+    hasDeadline = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.hasDeadline);
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
@@ -89,6 +113,8 @@ class ResiliencePipeline {
   #telemetry;
   #delays;
   #disposed = false;
+  /** @type {(() => void)[]} */
+  #disposalListeners = [];
 
   /**
    * @param {readonly Stage[]} stages
@@ -159,6 +185,7 @@ class ResiliencePipeline {
     }
     this.#delays.dispose();
     afterCall();
+    for (const listener of this.#disposalListeners) listener();
   }
 
   [Symbol.dispose]() {
@@ -319,6 +346,9 @@ function shortcutOf(segment, ambient) {
 
 module.exports = {
   ResiliencePipeline,
+  hasDeadline: /** @type {typeof hasDeadline} */ (hasDeadline),
+  isDisposed: /** @type {typeof isDisposed} */ (isDisposed),
+  onDisposed: /** @type {typeof onDisposed} */ (onDisposed),
   measures: /** @type {typeof measures} */ (measures),
   prepare: /** @type {typeof prepare} */ (prepare),
   repeats: /** @type {typeof repeats} */ (repeats),

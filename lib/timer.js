@@ -195,4 +195,4 @@ function disarmFake(key) {
   clear(id);
 }
 
-module.exports = { armFake, disarmFake, now, setClock, setTimer };
+module.exports = { armFake, disarmFake, now, outsideOfRequests, setClock, setTimer };

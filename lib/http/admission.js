@@ -5,14 +5,16 @@
 
 const { ResilienceContext, storage } = require('../context.js');
 const { typeError } = require('../options.js');
-const { measures, prepare } = require('../pipeline.js');
+const { measures, onDisposed, prepare } = require('../pipeline.js');
 const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
 const { DrainTime } = require('./drain-time.js');
+const { UnderWay, endIfDisposed } = require('./going-away.js');
 const { readInbound } = require('./inbound-options.js');
 const { InboundRequest } = require('./inbound-request.js');
 const { linkToNative, outermostOf } = require('./observe.js');
+const { StallGuard } = require('./stall.js');
 const { isUpgrade } = require('./upgrade.js');
 
 /** The `context.properties` key of the framework's request object. */
@@ -38,6 +40,9 @@ class Admission {
   /** Late writes that were swallowed. */
   swallowed = 0;
   drainTime = new DrainTime();
+  underWay = new UnderWay();
+  /** Cuts off clients that take nothing of their answers. @type {StallGuard | undefined} */
+  #stall;
   #settings;
 
   /**
@@ -48,8 +53,10 @@ class Admission {
     /** The client's address, by the framework's own request. */
     this.addressOf = framework.addressOf;
     this.#settings = readInbound(framework, options);
-    const { pipeline, guardsBody } = this.#settings;
+    const { pipeline, guardsBody, stallMs } = this.#settings;
     this.pipeline = pipeline;
+    onDisposed(pipeline, () => this.underWay.goAway());
+    if (stallMs !== undefined) this.#stall = new StallGuard(this.underWay.requests, stallMs);
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
     /** Whether a gate learns from latency. */
@@ -121,7 +128,7 @@ class Admission {
    * @param {Exchange} exchange
    * @returns {{ result: unknown } | undefined} Of a request that is none of its business.
    */
-  #skip({ subject, handle, fail }) {
+  #skip({ req, res, subject, handle, fail }) {
     const { skip } = this.#settings;
     if (skip === undefined) return undefined;
     let skipped;
@@ -130,7 +137,21 @@ class Admission {
     } catch (error) {
       return { result: fail(error) };
     }
-    return skipped ? { result: handle() } : undefined;
+    if (!skipped) return undefined;
+    endIfDisposed(this.pipeline, req, res);
+    return { result: handle() };
+  }
+
+  /** @param {InboundRequest} request */
+  began(request) {
+    this.underWay.add(request);
+    this.#stall?.watch();
+  }
+
+  /** @param {InboundRequest} request */
+  ended(request) {
+    endIfDisposed(this.pipeline, request.req, request.res);
+    if (this.#stall === undefined || !StallGuard.isPending(request)) this.underWay.requests.delete(request);
   }
 
   /**

@@ -4,8 +4,16 @@
 
 const { ResiliencePipelineBuilder } = require('../builder.js');
 const { ResilienceContext } = require('../context.js');
-const { callback, immediate, name: readName, oneOf, readOptions, typeError } = require('../options.js');
-const { ResiliencePipeline, repeats } = require('../pipeline.js');
+const {
+  callback,
+  immediate,
+  name: readName,
+  oneOf,
+  positiveDuration,
+  readOptions,
+  typeError,
+} = require('../options.js');
+const { ResiliencePipeline, hasDeadline, repeats } = require('../pipeline.js');
 const { EXEMPT } = require('../strategies/rate-limiter.js');
 const { addressKey } = require('./client-address.js');
 const { FORMS } = require('./quota-headers.js');
@@ -22,9 +30,12 @@ const OPTIONS = /** @type {const} */ ([
   'shouldDrop',
   'problemDetails',
   'headers',
+  'stallTimeout',
 ]);
 /** What makes a pipeline: each is an error beside one that was built by hand. */
 const PARTS = /** @type {const} */ (['timeout', 'concurrency', 'rateLimit', 'deadlineHeader', 'name']);
+/** As that of nginx: https://nginx.org/en/docs/http/ngx_http_core_module.html#send_timeout */
+const STALL_MS = 60_000;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
@@ -43,11 +54,13 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  */
 function readInbound({ where }, options) {
   const read = readOptions(where, options, OPTIONS);
-  const { problemDetails = false, headers } = read;
+  const { problemDetails = false, headers, stallTimeout } = read;
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
+  const built = read.pipeline === undefined ? build(where, read) : byHand(where, read);
   return {
     where,
-    ...(read.pipeline === undefined ? build(where, read) : byHand(where, read)),
+    ...built,
+    stallMs: readStallTimeout(where, stallTimeout, hasDeadline(built.pipeline)),
     skip: decider('skip', read.skip),
     onRejected: callback('onRejected', read.onRejected),
     shouldDrop: decider('shouldDrop', read.shouldDrop),
@@ -193,6 +206,18 @@ function requestOf(context) {
  */
 function addressKeyOf({ admission, req, subject }) {
   return req.socket ? addressKey(admission.addressOf(subject)) : undefined;
+}
+
+/**
+ * @param {string} where
+ * @param {unknown} stallTimeout
+ * @param {boolean} isGuarded Whether there is a timeout.
+ */
+function readStallTimeout(where, stallTimeout, isGuarded) {
+  if (stallTimeout === undefined) return isGuarded ? STALL_MS : undefined;
+  const stallMs = positiveDuration('stallTimeout', stallTimeout);
+  if (isGuarded) return stallMs;
+  throw new TypeError(`${where} takes stallTimeout beside a timeout, and in a pipeline with one: there is none`);
 }
 
 /** @param {unknown} timeout */

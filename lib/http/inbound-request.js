@@ -13,6 +13,8 @@ const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
 const { setImmediate } = require('../turn.js');
 const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
+const { hasLeft, observeFirstByte } = require('./first-byte.js');
+const { endIfDisposed } = require('./going-away.js');
 const { isOwnAbort } = require('./handler-errors.js');
 const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
@@ -93,6 +95,7 @@ class InboundRequest {
     this.outermost.innermost = this;
     if (!this.isOver) {
       watch(this.connection, this);
+      this.admission.began(this);
       if (this.connection.destroyed || this.connection.closed === true) this.#close();
     }
     execution.start();
@@ -122,7 +125,7 @@ class InboundRequest {
     ResilienceContext.onAbort(context, this);
     this.outermost.current = context;
     if (storage.getStore() === context) this.outermost.carried = context;
-    if (this.admission.measures) this.#observeFirstByte();
+    if (this.admission.measures) observeFirstByte(this.res, () => this.#mark());
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
     if (!this.isOver) this.#startedAt = this.admission.drainTime.started();
@@ -208,6 +211,7 @@ class InboundRequest {
     this.isOver = true;
     unwatch(this.connection, this);
     if (this.connection.session) unwatch(this.connection.session, this);
+    this.admission.ended(this);
     if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
     if ((this.res.writableEnded || this.#hasEnded) && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
@@ -224,20 +228,9 @@ class InboundRequest {
     this.#execution.finish(false, new ResponseError(statusCode, isDrop));
   }
 
-  /** Every first byte goes through `writeHead`. An adaptive limiter measures the time to it. */
-  #observeFirstByte() {
-    const { res } = this;
-    const { writeHead } = res;
-    if (typeof writeHead !== 'function') return;
-    res.writeHead = /** @type {any} */ (
-      (/** @type {any[]} */ ...args) => {
-        if (!this.isOver) this.#mark();
-        return Reflect.apply(writeHead, res, args);
-      }
-    );
-  }
-
+  /** An adaptive limiter measures the time to it. */
   #mark() {
+    if (this.isOver) return;
     const context = /** @type {ResilienceContext} */ (this.context);
     ResilienceContext.markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
   }
@@ -247,7 +240,7 @@ class InboundRequest {
    * that were sent before the handler started are none of its own.
    */
   hasBegun() {
-    return this.context !== undefined && this.res.headersSent && !this.admission.guardsBody;
+    return this.context !== undefined && !this.admission.guardsBody && hasLeft(this.req, this.res);
   }
 
   /**
@@ -339,7 +332,10 @@ class InboundRequest {
   #write(/** @type {unknown} */ error) {
     const { admission, req, res } = this;
     const begun = res.headersSent;
-    if (!begun) this.#adoptHeaders();
+    if (!begun) {
+      this.#adoptHeaders();
+      endIfDisposed(admission.pipeline, req, res);
+    }
     respond(req, res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);
     if (begun || this.context === undefined) return;
     const close = () => {

@@ -94,6 +94,15 @@ export interface InboundCommonOptions<Request = any> {
    * `'legacy'`: `X-RateLimit-*`. false: none; `Retry-After` is set in any case.
    */
   headers?: 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | false | undefined;
+  /**
+   * How long a client may take nothing of what is pending for it before its connection is cut off (over HTTP/2 its
+   * stream), > 0. One for whom nothing is pending never is. Default: 60 s beside a timeout, in a `pipeline` as well;
+   * without any timeout there is no such limit, and to give one is a TypeError.
+   *
+   * @example
+   * withResilience(listener, { timeout: '5s', stallTimeout: '20s' });
+   */
+  stallTimeout?: Duration | undefined;
 }
 
 /**
