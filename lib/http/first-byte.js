@@ -3,10 +3,6 @@
 // When the first byte of a response leaves. Of HTTP/1 `writeHead()` only composes the headers: they leave with
 // `flushHeaders()`, the first `write()` or `end()`, maybe long after.
 
-const { queueMicrotask } = require('../turn.js');
-
-/** What lets the first byte leave. */
-const FIRST = ['write', 'end', 'flushHeaders'];
 const EVENT_STREAM = /^content-type: *text\/event-stream/im;
 const ENCODING = /^content-encoding: /im;
 
@@ -23,11 +19,8 @@ function unsentHeaders(res) {
   const headers = res._header;
   if (res._headerSent !== false || typeof headers !== 'string') return undefined;
   // Nothing tells whether it was `write` that has composed them.
-  return Object.hasOwn(res, 'write') && !(FIRST_BYTE in res.write) && ENCODING.test(headers) ? undefined : headers;
+  return Object.hasOwn(res, 'write') && ENCODING.test(headers) ? undefined : headers;
 }
-
-/** Of the functions that are put in front of those of a response. */
-const FIRST_BYTE = Symbol('@ylcnfrht/resilience.firstByte');
 
 /**
  * Whether a deadline comes too late for a response. Headers of a stream of events leave now; any others have to be
@@ -66,32 +59,25 @@ function observeFirstByte(res, left) {
   if (typeof writeHead !== 'function') return;
   res.writeHead = (/** @type {any[]} */ ...args) => {
     const result = Reflect.apply(writeHead, res, args);
-    // It may be called by what lets them leave.
-    queueMicrotask(() => {
-      if (unsentHeaders(res) === undefined) left();
-      else if (!FIRST.some((name) => FIRST_BYTE in res[name])) observeActs(res, left);
-    });
+    if (res._headerSent === false && typeof res._send === 'function') observeSend(res, left);
+    else left();
     return result;
   };
 }
 
 /**
+ * Whatever lets the first byte of HTTP/1 leave does so by this.
+ *
  * @param {any} res
  * @param {() => void} left
  */
-function observeActs(res, left) {
-  let hasLeft = false;
-  for (const name of FIRST) {
-    const act = res[name];
-    res[name] = Object.assign(
-      (/** @type {any[]} */ ...args) => {
-        if (!hasLeft) left();
-        hasLeft = true;
-        return Reflect.apply(act, res, args);
-      },
-      { [FIRST_BYTE]: true },
-    );
-  }
+function observeSend(res, left) {
+  const { _send: send } = res;
+  res._send = (/** @type {any[]} */ ...args) => {
+    res._send = send;
+    left();
+    return Reflect.apply(send, res, args);
+  };
 }
 
 module.exports = { hasLeft, observeFirstByte };
