@@ -7,6 +7,7 @@
  * @typedef {object} Attempts
  * @property {boolean} [single] Whether the callback may be started once only.
  * @property {boolean} [spent] Whether it was, and must not be again.
+ * @property {() => boolean} [hasBegun] Whether items of a stream have been read: what fails then has no substitute.
  * @property {(outcome: import('./outcome.js').AnyOutcome) => void} [discard] Told by a strategy of an outcome
  *   that cannot become the result any more, ahead of the end. One that starts once has nothing to tell.
  */
@@ -33,7 +34,7 @@ function withAttempts(next, attempts) {
  * @param {import('./execution.js').Callback} callback
  */
 function startOnce(callback) {
-  const attempts = { single: true, spent: false };
+  const attempts = { single: true, spent: false, hasBegun: attemptsOf(callback)?.hasBegun };
   return withAttempts((/** @type {import('./context.js').ResilienceContext} */ context) => {
     if (attempts.spent) throw new Error('the callback was started already, and is not repeatable');
     attempts.spent = true;

@@ -8,6 +8,7 @@ const { PipelineDisposedError } = require('./errors.js');
 const { createContext } = require('./execute-options.js');
 const { Execution } = require('./execution.js');
 const { FirstAttempt } = require('./first-attempt.js');
+const { itemStream } = require('./item-stream.js');
 const { Lender } = require('./lent.js');
 const { option, typeError } = require('./options.js');
 const { Failure, OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
@@ -169,6 +170,14 @@ class ResiliencePipeline {
    */
   settle(callback, options) {
     return this.#start(callback, options, OUTCOME);
+  }
+
+  /**
+   * @param {unknown} callback
+   * @param {unknown} [options]
+   */
+  executeStream(callback, options) {
+    return itemStream((attempt, own, stream) => prepare(this, attempt, own, stream), callback, options);
   }
 
   /** @param {string} name */

@@ -61,6 +61,15 @@ export interface ExecuteOptions {
   detached?: boolean | undefined;
 }
 
+/** What the callback of `executeStream` may give: also a `Readable`, a `ReadableStream` or an async generator. */
+export type ItemSource<Item> = AsyncIterable<Item> | AsyncIterator<Item> | Iterable<Item>;
+
+/** Options of one `executeStream`. */
+export interface ExecuteStreamOptions extends ExecuteOptions {
+  /** Whether the deadlines of the pipeline guard the whole stream, and not only its first item. Default false. */
+  body?: boolean | undefined;
+}
+
 /**
  * The context of the execution that the calling code runs in; `undefined` outside of one.
  *

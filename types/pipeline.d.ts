@@ -1,4 +1,4 @@
-import type { ExecuteOptions, MaybePromise, ResilienceContext } from './context.js';
+import type { ExecuteOptions, ExecuteStreamOptions, ItemSource, MaybePromise, ResilienceContext } from './context.js';
 import type { BulkheadRejectedError, PipelineDisposedError, RateLimiterRejectedError } from './errors.js';
 import type { Outcome } from './outcome.js';
 import type { AdaptiveConcurrencyLimiterStrategy } from './strategies/adaptive-concurrency-limiter.js';
@@ -40,7 +40,8 @@ export class ResiliencePipeline<T = any, E = unknown> {
   /**
    * Runs the callback through the pipeline; throws the final error.
    *
-   * The callback may return a value or a thenable, or throw.
+   * The callback may return a value or a thenable, or throw. A stream is a value as any other, and not looked
+   * into: for its items to be a part of the execution see {@link ResiliencePipeline.executeStream}.
    *
    * @throws one of `E`, what the callback threw, or `options.signal.reason`; after `dispose()`,
    * {@link PipelineDisposedError}.
@@ -61,6 +62,26 @@ export class ResiliencePipeline<T = any, E = unknown> {
     callback: (context: ResilienceContext) => MaybePromise<R>,
     options?: ExecuteOptions,
   ): Promise<Outcome<R, E>>;
+
+  /**
+   * Runs a callback that gives a stream of items (of tokens, of rows) as one execution.
+   *
+   * It starts at the first `next()` and holds its permits and its context until the stream ends, `return()` or
+   * `throw()` is called (`break` does), or it is aborted. One item is asked for at a time, when it is read. The
+   * deadlines of the pipeline guard the time to the first item; with `{ body: true }` the whole stream. Retry and
+   * hedging start the callback again before the first item only, and a fallback gives another stream then.
+   *
+   * Every error comes out of `next()`: what `execute` rejects with, and what the stream throws.
+   *
+   * @example
+   * for await (const token of pipeline.executeStream(({ signal }) => model.stream(prompt, { signal }))) {
+   *   response.write(token);
+   * }
+   */
+  executeStream<Item>(
+    callback: (context: ResilienceContext) => MaybePromise<ItemSource<Item>>,
+    options?: ExecuteStreamOptions,
+  ): AsyncGenerator<Item, void, undefined>;
 
   /**
    * The live strategy of that name (the `name` option, or its default); `undefined` if there is none.

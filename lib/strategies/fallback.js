@@ -1,5 +1,6 @@
 'use strict';
 
+const { attemptsOf } = require('../attempts.js');
 const { ResilienceContext } = require('../context.js');
 const { callback, hasOption, name: readName, readOptions, show } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
@@ -43,6 +44,7 @@ function fallbackStrategy(options) {
       /** @type {NonNullable<import('../pipeline.js').Combinator['goOn']>} */
       const goOn = async (next, context, first) => {
         const outcome = first ?? (await next(context));
+        if (attemptsOf(next)?.hasBegun?.()) return outcome;
         const args = { outcome, context };
         if (shouldHandle === undefined) {
           // An abort is the caller's will and no failure of what is inside.
