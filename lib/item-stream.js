@@ -22,7 +22,7 @@ const OVER = 3;
 /** @typedef {import('./outcome.js').AnyOutcome} AnyOutcome */
 /** @typedef {(callback: import('./execution.js').Callback, options: any, stream: import('./execution.js').Stream)
  *   => import('./execution.js').Execution} Prepare */
-/** @typedef {{ resolve: (result: IteratorResult<unknown, unknown>) => void, reject: (error: unknown) => void }} Reader */
+/** @typedef {{ resolve: (result: IteratorResult<unknown>) => void, reject: (error: unknown) => void }} Reader */
 
 /** A start of the callback: it becomes the stream if it is the first to have an item. */
 class Attempt {
