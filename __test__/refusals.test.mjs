@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { CircuitBreakerManualControl, ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
 import { hold, rejection } from './support/hold.mjs';
 
 /** A pipeline whose limiter turns everyone away, and what ends that. */
@@ -20,6 +20,38 @@ test('the refusal of a limiter carries no stack, and leaves the limit of stacks 
     assert.equal(Error.stackTraceLimit, limit);
   }
   assert.match(new Error('another').stack, /at /);
+  held.finish();
+  await held.promise;
+});
+
+test('no other refusal carries a stack', async () => {
+  const control = new CircuitBreakerManualControl();
+  const builder = () => new ResiliencePipelineBuilder();
+  const fails = async () => {
+    throw new Error('down');
+  };
+  const open = builder().addCircuitBreaker({ consecutiveFailures: 1 }).build();
+  await rejection(open.execute(fails));
+  const guarded = builder().addTimeout('1h').addCircuitBreaker({ consecutiveFailures: 1 }).addRetry({ delay: 1 }).build();
+  await rejection(guarded.execute(fails));
+  const isolated = builder().addCircuitBreaker({ manualControl: control }).build();
+  control.isolate();
+  const spent = builder().addRateLimiter({ permitLimit: 1, window: '1h' }).build();
+  await spent.execute(() => 1);
+  const full = builder().addAdaptiveConcurrencyLimiter({ initialLimit: 1, maxLimit: 1 }).build();
+  const held = hold(full);
+  const disposed = builder().addTimeout('1h').build();
+  disposed.dispose();
+  const codes = [];
+  for (const pipeline of [open, guarded, isolated, spent, full, disposed]) {
+    const error = await rejection(pipeline.execute(() => 1));
+    assert.equal(error.stack, `${error.name}: ${error.message}`);
+    codes.push(error.code);
+    const { error: settled } = await pipeline.settle(() => 1);
+    assert.equal(settled.stack, `${settled.name}: ${settled.message}`);
+  }
+  const expected = ['CIRCUIT_OPEN', 'CIRCUIT_OPEN', 'CIRCUIT_ISOLATED', 'RATE_LIMITED', 'BULKHEAD_FULL'];
+  assert.deepEqual(codes, [...expected, 'PIPELINE_DISPOSED']);
   held.finish();
   await held.promise;
 });

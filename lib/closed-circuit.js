@@ -92,7 +92,7 @@ class ClosedCircuit {
   /** Whether an execution is let in, and kept from nesting too deep. */
   get isOpen() {
     const segment = this.#segment;
-    if (segment.disposed || nesting.depth >= nesting.MAX_DEPTH) return false;
+    if (segment.disposed || nesting.isTooDeep()) return false;
     if (segment.epoch === undefined) {
       setClock();
       const epoch = hot.closedEpoch(segment.key);
@@ -114,7 +114,8 @@ class ClosedCircuit {
    */
   run(context, callback, form) {
     const epoch = this.#epoch;
-    nesting.depth += 1;
+    const { depth } = nesting;
+    nesting.depth = depth + 1;
     /** @type {any} */
     let result;
     try {
@@ -128,7 +129,7 @@ class ClosedCircuit {
     } catch (error) {
       return Promise.resolve(epoch.end(false, error, context, form));
     } finally {
-      nesting.depth -= 1;
+      nesting.depth = depth;
     }
     return Promise.resolve(epoch.end(true, result, context, form));
   }

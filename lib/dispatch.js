@@ -66,6 +66,8 @@ const departed = new Map();
 const sleepers = new Map();
 
 let dispatching = false;
+/** Whether a fresh turn will look whether that is so. */
+let dispatchesSoon = false;
 
 /** Whether something happened of which nobody was told yet. */
 const hasUntold = () => channel[WRITTEN] !== channel[READ] || channel[BACKLOG] !== 0;
@@ -73,10 +75,22 @@ const hasUntold = () => channel[WRITTEN] !== channel[READ] || channel[BACKLOG] !
 /** Must follow every call into the core. */
 function afterCall() {
   setTimer(wake);
-  if (channel[WRITTEN] !== channel[READ] && !dispatching) dispatch();
+  if (channel[WRITTEN] === channel[READ]) return;
+  if (dispatching) dispatchSoon();
+  else dispatch();
 }
 
-/** In a turn of the timer's own, a dispatch that still seems under way was cut off, by a timeout of `vm`, say. */
+/** In a fresh turn a dispatch that still seems under way was cut off, by a timeout of `vm`, say. */
+function dispatchSoon() {
+  if (dispatchesSoon) return;
+  Promise.resolve().then(() => {
+    dispatchesSoon = false;
+    wake();
+  });
+  dispatchesSoon = true;
+}
+
+/** In a turn of its own: none is under way. */
 function wake() {
   dispatching = false;
   afterCall();

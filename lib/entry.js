@@ -8,6 +8,7 @@ const { InternalError, PipelineDisposedError } = require('./errors.js');
 const { LENT, SETTLED, WAITING } = require('./execution-state.js');
 const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, hot } = require('./native.js');
 const { setClock } = require('./timer.js');
+const { withoutStack } = require('./refusal.js');
 const { refused, timedOut } = require('./turned-away.js');
 
 /** @typedef {import('./execution.js').Execution} Execution */
@@ -55,7 +56,7 @@ function compute(execution, segment, parameterOf) {
 function go(execution, segment, parameter) {
   if (segment.disposed) {
     const { pipelineName } = segment.telemetry;
-    execution.settle(false, new PipelineDisposedError({ pipelineName }), false);
+    execution.settle(false, withoutStack(() => new PipelineDisposedError({ pipelineName })), false);
     return;
   }
   if (segment.permits > 0) {

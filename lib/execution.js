@@ -16,6 +16,7 @@ const { beginEntry } = require('./entry.js');
 const { isTimeoutRejected } = require('./errors.js');
 const { LENT, RUNNING, SETTLED, DIRECT, WAITING } = require('./execution-state.js');
 const { exit, hot, report } = require('./native.js');
+const { lost, recoverSoon } = require('./lost.js');
 const nesting = require('./nesting.js');
 const { outcomeOf } = require('./outcome.js');
 const { Rejection, plain, rejectSoon } = require('./promises.js');
@@ -90,6 +91,37 @@ class Execution {
 
   /** Starts the execution; what comes of it is in the promise, if nobody else is told. */
   start() {
+    try {
+      return this.#start();
+    } catch (error) {
+      // The stack is full: whatever it holds is given back when there is room.
+      lost[lost.length] = this;
+      recoverSoon();
+      throw error;
+    }
+  }
+
+  /** Ends what a full stack has kept from its end. Nobody has got its promise. */
+  recover() {
+    const { context, role, ticket } = this;
+    this.promise ??= Promise.resolve();
+    if (this.state !== SETTLED) {
+      this.settle(false, new RangeError('Maximum call stack size exceeded'), false);
+      return;
+    }
+    if (ticket === LENT) {
+      /** @type {Segment} */ (role.segment).giveBack();
+    } else if (ticket > LENT) {
+      executions[ticket & PLACE] = undefined;
+      setClock();
+      report(exit(ticket, NO_SAMPLES));
+    }
+    this.ticket = 0;
+    ResilienceContext.detach(context);
+    afterCall();
+  }
+
+  #start() {
     const { context, role } = this;
     const { segment } = role;
     if (ResilienceContext.isAborted(context)) {
@@ -127,8 +159,10 @@ class Execution {
 
   /** Runs the callback. */
   run() {
-    if (nesting.depth >= nesting.MAX_DEPTH) {
+    if (nesting.isTooDeep()) {
       Promise.resolve().then(() => {
+        // Nothing is on the stack: what is still counted was cut off, by a timeout of `vm`.
+        nesting.depth = 0;
         if (this.state === WAITING) this.run();
       });
       return;
@@ -136,7 +170,8 @@ class Execution {
     this.state = RUNNING;
     const { callback, context, role } = this;
     this.callback = none;
-    nesting.depth += 1;
+    const { depth } = nesting;
+    nesting.depth = depth + 1;
     try {
       /** @type {any} */
       const result = role.ambient ? storage.run(context, callback, context) : callback(context);
@@ -151,7 +186,7 @@ class Execution {
     } catch (error) {
       this.finish(false, error, AT_ONCE);
     } finally {
-      nesting.depth -= 1;
+      nesting.depth = depth;
     }
   }
 
@@ -277,14 +312,17 @@ class Execution {
     // First of all: `shouldDrop` is the user's code and may cancel this very execution.
     this.state = SETTLED;
     let called = ticket > LENT;
+    // With no call between: a stack that is full afterwards must not make the permit seem lost.
     if (ticket === LENT) {
       called = /** @type {Segment} */ (role.segment).giveBack();
+      this.ticket = 0;
     } else if (called) {
       executions[ticket & PLACE] = undefined;
       const outcomes = learn === false ? NO_SAMPLES : this.#outcomes(ok, value, state !== WAITING, learn);
       const untold = hasUntold();
       setClock();
       const moved = exit(ticket, outcomes);
+      this.ticket = 0;
       if (report(moved) || moved === 1) {
         /** @type {Segment} */ (role.segment).epoch = undefined;
       }

@@ -5,6 +5,7 @@
 
 const { ResilienceContext, storage } = require('./context.js');
 const { Execution } = require('./execution.js');
+const { lost, recoverSoon } = require('./lost.js');
 const { Outcome, OutcomeFailure } = require('./outcome.js');
 const { OUTCOME, VALUE } = require('./role.js');
 
@@ -61,7 +62,14 @@ class FirstAttempt {
       ? storage.run(context, () => this.#start(context, callback))
       : this.#start(context, callback);
     const succeeded = form === OUTCOME ? Outcome.success : undefined;
-    return first.then(succeeded, (error) => this.#rescue(context, callback, form, new OutcomeFailure(error)));
+    try {
+      return first.then(succeeded, (error) => this.#rescue(context, callback, form, new OutcomeFailure(error)));
+    } catch (error) {
+      // The stack is full: nobody follows the attempt, and nobody may miss that.
+      lost[lost.length] = { recover: () => void first.catch(() => {}) };
+      recoverSoon();
+      throw error;
+    }
   }
 
   /**

@@ -5,6 +5,7 @@
 
 const { storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
+const { lost, recoverSoon } = require('./lost.js');
 const nesting = require('./nesting.js');
 const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { plain, rejectSoon } = require('./promises.js');
@@ -50,7 +51,7 @@ class Lender {
   /** Whether an execution can have a permit, and be kept from nesting too deep. */
   get isOpen() {
     const { disposed, permits } = this.#segment;
-    return permits > 0 && !disposed && nesting.depth < nesting.MAX_DEPTH;
+    return permits > 0 && !disposed && !nesting.isTooDeep();
   }
 
   /**
@@ -61,22 +62,41 @@ class Lender {
    */
   run(context, callback, form) {
     const { succeeded, failed } = this.#forms[form];
-    this.#segment.permits -= 1;
-    nesting.depth += 1;
-    /** @type {any} */
-    let result;
+    const segment = this.#segment;
+    segment.permits -= 1;
+    const { depth } = nesting;
+    nesting.depth = depth + 1;
+    let isHeld = true;
     try {
-      result = this.#ambient ? storage.run(context, callback, context) : callback(context);
-      if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
-        if (typeof result.then === 'function') return plain(result).then(succeeded, failed);
+      let ok = true;
+      /** @type {any} */
+      let result;
+      try {
+        result = this.#ambient ? storage.run(context, callback, context) : callback(context);
+        if (result !== null && (typeof result === 'object' || typeof result === 'function')) {
+          if (typeof result.then === 'function') return plain(result).then(succeeded, failed);
+        }
+      } catch (error) {
+        ok = false;
+        result = error;
       }
+      const called = segment.giveBack();
+      isHeld = false;
+      if (called) afterCall();
+      if (form === OUTCOME) return Promise.resolve(ok ? new OutcomeSuccess(result) : new OutcomeFailure(result));
+      return ok ? Promise.resolve(result) : rejectSoon(result);
     } catch (error) {
-      this.#giveBack();
-      return form === OUTCOME ? Promise.resolve(new OutcomeFailure(error)) : rejectSoon(error);
+      // The stack is full: the permit is given back when there is room.
+      if (isHeld) lost[lost.length] = this;
+      recoverSoon();
+      throw error;
     } finally {
-      nesting.depth -= 1;
+      nesting.depth = depth;
     }
-    return Promise.resolve(succeeded(result));
+  }
+
+  recover() {
+    this.#giveBack();
   }
 
   #giveBack() {

@@ -1,11 +1,40 @@
 'use strict';
 
-module.exports = {
-  /** How many callbacks have been started inside one another. */
-  depth: 0,
+/**
+ * How many callbacks may be started inside one another, before it is asked whether the stack has room for more: one
+ * that overflows in the middle of an admission would lose its permit.
+ */
+const MAX_DEPTH = 100;
+/** More frames than those callbacks are likely to need. */
+const ROOM = 4000;
+
+const nesting = {
   /**
-   * How many may be, before the next one starts in a turn of its own: a stack that overflows in the middle of an
-   * admission would lose its permit.
+   * How many callbacks have been started inside one another, and a guess: a timeout of `vm` cuts callbacks off, and
+   * no `finally` runs then. Whoever raises it restores it.
    */
-  MAX_DEPTH: 100,
+  depth: 0,
+  /** Whether the next callback has to start in a turn of its own. */
+  isTooDeep() {
+    if (nesting.depth < MAX_DEPTH) return false;
+    if (!hasRoom()) return true;
+    nesting.depth = 0;
+    return false;
+  },
 };
+
+function hasRoom() {
+  try {
+    return descend(ROOM) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {number} left
+ * @returns {number}
+ */
+const descend = (left) => (left === 0 ? 0 : descend(left - 1) * 1);
+
+module.exports = nesting;

@@ -10,9 +10,11 @@ const { Execution } = require('./execution.js');
 const { FirstAttempt } = require('./first-attempt.js');
 const { itemStream } = require('./item-stream.js');
 const { Lender } = require('./lent.js');
+const { lost, recover } = require('./lost.js');
 const { option, typeError } = require('./options.js');
 const { Failure, OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { rejectSoon } = require('./promises.js');
+const { withoutStack } = require('./refusal.js');
 const { OUTCOME, Role, VALUE } = require('./role.js');
 const { Segment } = require('./segment.js');
 const { now } = require('./timer.js');
@@ -226,7 +228,8 @@ class ResiliencePipeline {
     if (typeof callback !== 'function') {
       throw typeError('the callback of an execution', 'a function', callback);
     }
-    if (this.#disposed) throw new PipelineDisposedError({ pipelineName: this.name });
+    if (lost.length > 0) recover();
+    if (this.#disposed) throw withoutStack(() => new PipelineDisposedError({ pipelineName: this.name }));
     return createContext(options, this.#ambient);
   }
 

@@ -1,5 +1,7 @@
 'use strict';
 
+const { lost, recover } = require('./lost.js');
+
 const { then } = Promise.prototype;
 const settled = Promise.resolve();
 
@@ -23,7 +25,10 @@ const plain = (thenable) =>
  */
 const rejectSoon = (error) =>
   new Promise((_, reject) => {
-    settled.then(() => reject(error));
+    settled.then(() => {
+      reject(error);
+      if (lost.length > 0) recover();
+    });
   });
 
 /** Rejects, in the next microtask, the promise that is resolved with it. */

@@ -1,7 +1,7 @@
 'use strict';
 
-// The errors of refusals. Under overload they are many, and each says where it comes from by its properties:
-// a limiter's carries no stack, which would be most of its price, and that of an outcome is made when it is read.
+// The errors of refusals. Under overload they are many, and each says where it comes from by its properties: they
+// carry no stack, which would be most of their price, and that of an outcome is made when it is read.
 
 const { Failure } = require('./outcome.js');
 
@@ -12,18 +12,26 @@ const { Failure } = require('./outcome.js');
  * @param {import('./segment.js').Refusal} refusal
  * @returns {Error}
  */
-function makeError({ refuse, isLimiter }, refusal) {
+function makeError({ refuse }, refusal) {
   const make = /** @type {NonNullable<Gate['refuse']>} */ (refuse);
+  return withoutStack(() => make(refusal));
+}
+
+/**
+ * @template T
+ * @param {() => T} make
+ */
+function withoutStack(make) {
   const limit = Error.stackTraceLimit;
-  if (!isLimiter || typeof limit !== 'number') return make(refusal);
+  if (typeof limit !== 'number') return make();
   try {
     Error.stackTraceLimit = 0;
   } catch {
     // It is frozen.
-    return make(refusal);
+    return make();
   }
   try {
-    return make(refusal);
+    return make();
   } finally {
     Error.stackTraceLimit = limit;
   }
@@ -58,4 +66,4 @@ class OutcomeRefusal extends Failure {
   };
 }
 
-module.exports = { OutcomeRefusal, makeError };
+module.exports = { OutcomeRefusal, makeError, withoutStack };

@@ -191,7 +191,9 @@ class Segment {
     }
     setClock();
     const waits = giveBack(this.key);
-    if (!report(waits)) this.contended = waits === 1;
+    // No call but after a failure: the permit is back, and a full stack must not make it seem lost.
+    if (waits === waits) this.contended = waits === 1;
+    else report(waits);
     return true;
   }
 
