@@ -3,6 +3,8 @@
 // Loads the addon. Where that fails, binding.js tells of all that it has tried; here that becomes what is
 // missing on this machine, and the way out.
 
+const { version } = require('./version.js');
+
 /** The platforms that have a package in `npm/`. */
 const PREBUILT = [
   'darwin-arm64',
@@ -23,7 +25,7 @@ const LIBC = [
 
 /** @param {string[]} tried What was said of each place where an addon could be. */
 function describe(tried) {
-  const { name: root, version } = require('../package.json');
+  const { name: root } = require('../package.json');
   const about = (/** @type {string} */ name) =>
     tried.find((message) => message.includes(`resilience-${name}`));
   const platform = PREBUILT.find((name) => about(name) !== undefined);
@@ -71,4 +73,18 @@ function loadAddon() {
   }
 }
 
-module.exports = { binding: loadAddon() };
+/**
+ * Loads it once for all copies of this version: an addon that is initialised again knows the classes of the first time
+ * no more.
+ *
+ * @returns {typeof import('../binding.js')}
+ */
+function shareAddon() {
+  const key = Symbol.for(`@ylcnfrht/resilience.addon ${version}`);
+  /** @type {any} */
+  const realm = globalThis;
+  if (realm[key] === undefined) Object.defineProperty(realm, key, { value: loadAddon() });
+  return realm[key];
+}
+
+module.exports = { binding: shareAddon() };

@@ -12,7 +12,8 @@
  *   that cannot become the result any more, ahead of the end. One that starts once has nothing to tell.
  */
 
-const ATTEMPTS = Symbol('@ylcnfrht/resilience.attempts');
+/** The same in each copy of the package: a callback may come from one and a pipeline from another. */
+const ATTEMPTS = Symbol.for('@ylcnfrht/resilience.attempts');
 
 /** @param {Function} next A callback, or what leads to one. @returns {Attempts | undefined} */
 const attemptsOf = (next) => /** @type {any} */ (next)[ATTEMPTS];

@@ -2,6 +2,7 @@
 
 // What users hold to move circuit breakers by hand, and to read one from outside of its pipeline.
 
+const { mark } = require('./copies.js');
 const { typeError } = require('./options.js');
 const { refuseAssignment } = require('./read-only.js');
 
@@ -101,11 +102,13 @@ class CircuitBreakerStateProvider {
   }
 }
 
-module.exports = {
-  CircuitBreakerManualControl,
-  CircuitBreakerStateProvider,
+mark('CircuitBreakerManualControl', {
+  is: /** @type {typeof isControl} */ (isControl),
   controlBy: /** @type {typeof controlBy} */ (controlBy),
-  isControl: /** @type {typeof isControl} */ (isControl),
-  isProvider: /** @type {typeof isProvider} */ (isProvider),
+});
+mark('CircuitBreakerStateProvider', {
+  is: /** @type {typeof isProvider} */ (isProvider),
   provideTo: /** @type {typeof provideTo} */ (provideTo),
-};
+});
+
+module.exports = { CircuitBreakerManualControl, CircuitBreakerStateProvider };

@@ -4,6 +4,7 @@
 // write without a crossing (laid out in src/binding/channel.rs).
 
 const { binding } = require('./addon.js');
+const { mark } = require('./copies.js');
 const { InternalError } = require('./errors.js');
 const { refuseAssignment } = require('./read-only.js');
 
@@ -85,8 +86,34 @@ function guard(work) {
   }
 }
 
+/** @typedef {{ readonly limit: number, readonly inflight: number, readonly queued: number }} Counts */
+
 /** The native class, whose getters users read, with the errors that users are told of. */
 class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
+  /** A limiter of another copy of the package. @type {Counts | undefined} */
+  #counts;
+  #isAttached = false;
+
+  static {
+    mark('AdaptiveLimitProvider', {
+      is: (value) => typeof value === 'object' && value !== null && #counts in value,
+      /**
+       * @param {AdaptiveLimitProvider} provider
+       * @param {Counts} counts
+       * @param {unknown} by The native side of the limiter.
+       * @param {number} segment
+       * @param {number} gate
+       */
+      attach: (provider, counts, by, segment, gate) => {
+        if (provider.#isAttached) return false;
+        provider.#isAttached = true;
+        if (by === thread) return guard(() => thread.attach(provider, segment, gate));
+        provider.#counts = counts;
+        return true;
+      },
+    });
+  }
+
   constructor() {
     try {
       super();
@@ -97,7 +124,7 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
   }
 
   get limit() {
-    return guard(() => super.limit);
+    return this.#counts === undefined ? guard(() => super.limit) : this.#counts.limit;
   }
 
   set limit(_) {
@@ -105,7 +132,7 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
   }
 
   get inflight() {
-    return guard(() => super.inflight);
+    return this.#counts === undefined ? guard(() => super.inflight) : this.#counts.inflight;
   }
 
   set inflight(_) {
@@ -113,7 +140,7 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
   }
 
   get queued() {
-    return guard(() => super.queued);
+    return this.#counts === undefined ? guard(() => super.queued) : this.#counts.queued;
   }
 
   set queued(_) {

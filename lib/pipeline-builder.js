@@ -2,12 +2,13 @@
 
 // Puts strategies into a pipeline. Knows none of them, so that a bundle holds only those that it uses.
 
+const { notUsable } = require('./copies.js');
 const { Delays } = require('./delays.js');
 const { callback, name: readName, oneOf, readOptions, typeError } = require('./options.js');
 const { ResiliencePipeline } = require('./pipeline.js');
 const { readOnly } = require('./read-only.js');
 const { Segment, cut } = require('./segment.js');
-const { Strategy } = require('./strategy.js');
+const { Strategy, adopt } = require('./strategy.js');
 const { Telemetry } = require('./telemetry.js');
 
 class PipelineBuilder {
@@ -31,13 +32,14 @@ class PipelineBuilder {
 
   /** @param {unknown} strategy One of ours, or a function that makes one of the user's. */
   add(strategy) {
-    if (Strategy.is(strategy)) {
-      this.#makers.push(Strategy.makerOf(strategy));
+    const own = adopt(strategy);
+    if (own !== undefined) {
+      this.#makers.push(Strategy.makerOf(own));
     } else if (typeof strategy === 'function') {
       this.#makers.push({ combinator: () => readCustom(strategy()), isOwn: true });
     } else {
       const accepted = 'made by one of the …Strategy functions, or a function that makes your own';
-      throw typeError('the strategy', accepted, strategy);
+      throw notUsable('the strategy', accepted, strategy, 'Strategy');
     }
     return this;
   }

@@ -2,11 +2,12 @@
 
 const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
 const { ClosedCircuit } = require('./closed-circuit.js');
-const { ResilienceContext, storage } = require('./context.js');
+const { ResilienceContext, currentContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
+const { mark } = require('./copies.js');
 const { PipelineDisposedError } = require('./errors.js');
 const { createContext } = require('./execute-options.js');
-const { Execution } = require('./execution.js');
+const { Execution, PENDING } = require('./execution.js');
 const { FirstAttempt } = require('./first-attempt.js');
 const { itemStream } = require('./item-stream.js');
 const { Lender } = require('./lent.js');
@@ -86,6 +87,9 @@ let hasDeadline;
  */
 let repeats;
 
+/** Also false for what only looks like one. @type {(value: object) => boolean} */
+let isPipeline;
+
 class ResiliencePipeline {
   static {
     prepare = (pipeline, callback, options, stream) => {
@@ -96,6 +100,7 @@ class ResiliencePipeline {
     onDisposed = (pipeline, listener) => void pipeline.#disposalListeners.push(listener);
     hasDeadline = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.hasDeadline);
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
+    isPipeline = (value) => #stages in value;
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
 
@@ -356,12 +361,22 @@ function shortcutOf(segment, ambient) {
   return segment?.isCircuitAlone ? new ClosedCircuit(segment, ambient) : undefined;
 }
 
-module.exports = {
-  ResiliencePipeline,
+/** What adapters do with a pipeline, by means of the copy of the package that it is of. */
+const SKILLS = Object.freeze({
+  is: (/** @type {any} */ value) => typeof value === 'object' && value !== null && isPipeline(value),
+  PENDING,
+  ResilienceContext,
+  currentContext,
   hasDeadline: /** @type {typeof hasDeadline} */ (hasDeadline),
   isDisposed: /** @type {typeof isDisposed} */ (isDisposed),
   onDisposed: /** @type {typeof onDisposed} */ (onDisposed),
   measures: /** @type {typeof measures} */ (measures),
   prepare: /** @type {typeof prepare} */ (prepare),
   repeats: /** @type {typeof repeats} */ (repeats),
-};
+  storage,
+});
+mark('ResiliencePipeline', SKILLS);
+
+/** @typedef {typeof SKILLS} Skills */
+
+module.exports = { ResiliencePipeline };

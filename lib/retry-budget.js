@@ -1,5 +1,6 @@
 'use strict';
 
+const { mark } = require('./copies.js');
 const { number, readOptions } = require('./options.js');
 const { refuseAssignment } = require('./read-only.js');
 const { now } = require('./timer.js');
@@ -95,9 +96,12 @@ function retryBudget(options = {}) {
   );
 }
 
-module.exports = {
+/** What a retry does with a budget. */
+const SKILLS = {
+  is: /** @type {typeof isRetryBudget} */ (isRetryBudget),
   countFirst: /** @type {typeof countFirst} */ (countFirst),
-  isRetryBudget: /** @type {typeof isRetryBudget} */ (isRetryBudget),
-  retryBudget,
   takeRetry: /** @type {typeof takeRetry} */ (takeRetry),
 };
+mark('RetryBudget', SKILLS);
+
+module.exports = { retryBudget };

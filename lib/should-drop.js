@@ -3,8 +3,8 @@
 const { isExecutionRejected } = require('./errors.js');
 const { isBroken, judgeError, read, statusOf } = require('./failure-signs.js');
 
-/** An error's own word on whether it is a sign of overload. */
-const OVERLOAD = Symbol('overload');
+/** An error's own word on whether it is a sign of overload, to each copy of the package. */
+const OVERLOAD = Symbol.for('@ylcnfrht/resilience.overload');
 
 /**
  * @param {object} error

@@ -3,9 +3,8 @@
 // What all adapters share: the way of a request into its pipeline. Knows Node's request and response, and no
 // framework.
 
-const { ResilienceContext, storage } = require('../context.js');
+const { skillsOf } = require('../copies.js');
 const { typeError } = require('../options.js');
-const { measures, onDisposed, prepare } = require('../pipeline.js');
 const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
@@ -55,12 +54,14 @@ class Admission {
     this.#settings = readInbound(framework, options);
     const { pipeline, guardsBody, stallMs } = this.#settings;
     this.pipeline = pipeline;
-    onDisposed(pipeline, () => this.underWay.goAway());
+    /** Of the copy of the package that the pipeline is of. @type {import('../pipeline.js').Skills} */
+    this.skills = skillsOf(pipeline, 'ResiliencePipeline');
+    this.skills.onDisposed(pipeline, () => this.underWay.goAway());
     if (stallMs !== undefined) this.#stall = new StallGuard(this.underWay.requests, stallMs);
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
     /** Whether a gate learns from latency. */
-    this.measures = measures(pipeline);
+    this.measures = this.skills.measures(pipeline);
     this.problemDetails = this.#settings.problemDetails;
     this.headers = this.#settings.headers;
     this.capacity = this.#settings.capacity;
@@ -96,9 +97,10 @@ class Admission {
       return fail(error);
     }
     try {
+      const { prepare, storage } = this.skills;
       const around = storage.getStore();
       // A server may have been made inside of another's request: that has nothing to do with its requests.
-      const detached = findRequest((other) => other.req === req) === undefined;
+      const detached = findRequest(this.skills, (other) => other.req === req) === undefined;
       const inherited = around?.properties.get(HTTP_REQUEST) === subject;
       const properties = inherited ? undefined : new Map();
       properties?.set(HTTP_REQUEST, subject);
@@ -121,7 +123,8 @@ class Admission {
    */
   follow(req, handled) {
     if (!(handled instanceof Promise)) return;
-    findRequest((request) => request.admission === this && request.req === req)?.follow(handled.then(none, none));
+    const isIt = (/** @type {InboundRequest} */ request) => request.admission === this && request.req === req;
+    findRequest(this.skills, isIt)?.follow(handled.then(none, none));
   }
 
   /**
@@ -228,9 +231,10 @@ const isObject = (value) => typeof value === 'object' && value !== null;
 /**
  * The nearest of the requests that the calling code is a part of.
  *
+ * @param {import('../pipeline.js').Skills} skills
  * @param {(request: InboundRequest) => boolean} test
  */
-function findRequest(test) {
+function findRequest({ ResilienceContext, storage }, test) {
   const isIt = (/** @type {object} */ listener) => listener instanceof InboundRequest && test(listener);
   return /** @type {InboundRequest | undefined} */ (ResilienceContext.findListener(storage.getStore(), isIt));
 }

@@ -3,7 +3,7 @@
 // A server that goes away: each connection ends with the last response on it. Otherwise clients that keep theirs
 // would go on to ask, and the server would not come to its end.
 
-const { isDisposed } = require('../pipeline.js');
+const { skillsOf } = require('../copies.js');
 const { setImmediate } = require('../turn.js');
 const { streamOf } = require('./connection.js');
 
@@ -40,7 +40,7 @@ class UnderWay {
  * @param {any} res
  */
 function endIfDisposed(pipeline, req, res) {
-  if (isDisposed(pipeline)) endConnection(req, res);
+  if (skillsOf(pipeline, 'ResiliencePipeline').isDisposed(pipeline)) endConnection(req, res);
 }
 
 /**

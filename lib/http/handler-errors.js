@@ -3,7 +3,7 @@
 // What comes to a framework's handler of errors that is ours to answer: the rejection of a pipeline that a handler has
 // called, and what a handler fails by because its own request was aborted.
 
-const { ResilienceContext } = require('../context.js');
+const { classOf } = require('../copies.js');
 const { isExecutionRejected } = require('../errors.js');
 const { readOptions, typeError } = require('../options.js');
 const { outermostOf } = require('./observe.js');
@@ -65,8 +65,8 @@ function rejectionIn(error) {
 function isOwnAbort(req, error) {
   const request = outermostOf(req);
   const { current } = request ?? {};
-  if (!request?.isOver || current === undefined || !ResilienceContext.isAborted(current)) return false;
-  const reason = ResilienceContext.reasonOf(current);
+  if (!request?.isOver || current === undefined || !classOf(current).isAborted(current)) return false;
+  const reason = classOf(current).reasonOf(current);
   try {
     for (const each of chainOf(error)) if (each === reason || tellsOfAbort(each)) return true;
   } catch {

@@ -4,6 +4,7 @@
 
 const { ResiliencePipelineBuilder } = require('../builder.js');
 const { ResilienceContext } = require('../context.js');
+const { notUsable, skillsOf } = require('../copies.js');
 const {
   callback,
   immediate,
@@ -13,7 +14,6 @@ const {
   readOptions,
   typeError,
 } = require('../options.js');
-const { ResiliencePipeline, hasDeadline, repeats } = require('../pipeline.js');
 const { EXEMPT } = require('../strategies/rate-limiter.js');
 const { addressKey } = require('./client-address.js');
 const { FORMS } = require('./quota-headers.js');
@@ -34,6 +34,7 @@ const OPTIONS = /** @type {const} */ ([
 ]);
 /** What makes a pipeline: each is an error beside one that was built by hand. */
 const PARTS = /** @type {const} */ (['timeout', 'concurrency', 'rateLimit', 'deadlineHeader', 'name']);
+const KIND = 'ResiliencePipeline';
 /** As that of nginx: https://nginx.org/en/docs/http/ngx_http_core_module.html#send_timeout */
 const STALL_MS = 60_000;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -60,7 +61,7 @@ function readInbound({ where }, options) {
   return {
     where,
     ...built,
-    stallMs: readStallTimeout(where, stallTimeout, hasDeadline(built.pipeline)),
+    stallMs: readStallTimeout(where, stallTimeout, skillsOf(built.pipeline, KIND).hasDeadline(built.pipeline)),
     skip: decider('skip', read.skip),
     onRejected: callback('onRejected', read.onRejected),
     shouldDrop: decider('shouldDrop', read.shouldDrop),
@@ -94,8 +95,9 @@ function byHand(where, { pipeline, ...read }) {
       `${where} takes either pipeline or ${part}, not both: ${part} belongs into the pipeline`,
     );
   }
-  if (!(pipeline instanceof ResiliencePipeline)) throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
-  if (repeats(pipeline)) {
+  const skills = skillsOf(pipeline, KIND);
+  if (skills === undefined) throw notUsable('pipeline', `a ${KIND}`, pipeline, KIND);
+  if (skills.repeats(pipeline)) {
     throw new TypeError('pipeline must be one without retry and hedging: a request is handled once');
   }
   return { pipeline, guardsBody: false, quota: undefined, capacity: undefined };

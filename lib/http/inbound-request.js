@@ -5,9 +5,8 @@
 // The execution's callback starts the handler and ends with the response, so that the permit is held as long as
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
-const { ResilienceContext, storage } = require('../context.js');
+const { classOf } = require('../copies.js');
 const { isExecutionRejected } = require('../errors.js');
-const { PENDING } = require('../execution.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
@@ -24,6 +23,7 @@ const { seal } = require('./seal.js');
 /** How long late work of a handler is taken to go on after an abort, where nothing tells of its end. */
 const LATE_MS = 30_000;
 
+/** @typedef {import('../context.js').ResilienceContext} ResilienceContext */
 class InboundRequest {
   /** Under way as long as the response is. @type {any} */
   #execution;
@@ -74,6 +74,8 @@ class InboundRequest {
     this.current = undefined;
     /** And what of it events carry: that of an ambient pipeline. @type {ResilienceContext | undefined} */
     this.carried = undefined;
+    /** By which they carry it. @type {import('../pipeline.js').Skills['storage'] | undefined} */
+    this.carrier = undefined;
   }
 
   /**
@@ -122,9 +124,13 @@ class InboundRequest {
    */
   start(context) {
     this.context = context;
+    const { PENDING, ResilienceContext, storage } = this.admission.skills;
     ResilienceContext.onAbort(context, this);
     this.outermost.current = context;
-    if (storage.getStore() === context) this.outermost.carried = context;
+    if (storage.getStore() === context) {
+      this.outermost.carried = context;
+      this.outermost.carrier = storage;
+    }
     if (this.admission.measures) observeFirstByte(this.res, () => this.#mark());
     if (this.admission.hasQuota) this.#tellQuota(undefined);
     this.#execution = ResilienceContext.executionOf(context);
@@ -137,7 +143,7 @@ class InboundRequest {
   /** A waiter in a turn of its own. */
   #beginSoon() {
     const context = /** @type {ResilienceContext} */ (this.context);
-    if (ResilienceContext.isAborted(context)) return;
+    if (classOf(context).isAborted(context)) return;
     try {
       this.#begin();
     } catch (error) {
@@ -173,7 +179,8 @@ class InboundRequest {
     this.#works = true;
     const ended = () => {
       this.#works = false;
-      ResilienceContext.lateUntil(/** @type {ResilienceContext} */ (this.context), -Infinity);
+      const context = /** @type {ResilienceContext} */ (this.context);
+      classOf(context).lateUntil(context, -Infinity);
     };
     handled.then(ended, (/** @type {unknown} */ error) => {
       ended();
@@ -214,7 +221,7 @@ class InboundRequest {
     this.admission.ended(this);
     if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
     if ((this.res.writableEnded || this.#hasEnded) && this.context !== undefined) this.#finish();
-    else if (this.#root !== undefined) ResilienceContext.abort(this.#root, disconnected());
+    else if (this.#root !== undefined) classOf(this.#root).abort(this.#root, disconnected());
   }
 
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
@@ -232,7 +239,7 @@ class InboundRequest {
   #mark() {
     if (this.isOver) return;
     const context = /** @type {ResilienceContext} */ (this.context);
-    ResilienceContext.markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
+    classOf(context).markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
   }
 
   /**
@@ -251,8 +258,8 @@ class InboundRequest {
    */
   aborted(reason) {
     const context = /** @type {ResilienceContext} */ (this.context);
-    if (this.#works === undefined) ResilienceContext.lateUntil(context, now() + LATE_MS);
-    else ResilienceContext.lateUntil(context, this.#works ? Infinity : -Infinity);
+    if (this.#works === undefined) classOf(context).lateUntil(context, now() + LATE_MS);
+    else classOf(context).lateUntil(context, this.#works ? Infinity : -Infinity);
     this.exchange.aborted?.(reason);
     if (!this.isOver) this.#answer(reason);
   }

@@ -149,7 +149,7 @@ function carryContext(request) {
         if (carried === undefined || emitter.listenerCount(args[0]) === 0) {
           return Reflect.apply(emit, emitter, args);
         }
-        return storage.run(carried, Reflect.apply, emit, emitter, args);
+        return (request.carrier ?? storage).run(carried, Reflect.apply, emit, emitter, args);
       };
       emitter.emit = emitInContext;
     };

@@ -5,9 +5,10 @@
 const { validateHeaderName } = require('node:http');
 const { types } = require('node:util');
 
+const { notUsable, skillsOf } = require('../copies.js');
 const { readOptions, typeError } = require('../options.js');
-const { ResiliencePipeline } = require('../pipeline.js');
 
+const KIND = 'ResiliencePipeline';
 /** RFC 9110, section 9.2.2. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 /** Bodies, by their tags: there is more than one implementation of each. */
@@ -53,9 +54,9 @@ function budgetOf({ remaining }) {
  * @param {unknown} options `OutboundOptions`.
  */
 function readOutbound(where, pipeline, options = {}) {
-  if (!(pipeline instanceof ResiliencePipeline)) {
-    throw typeError('pipeline', 'a ResiliencePipeline', pipeline);
-  }
+  /** @type {import('../pipeline.js').Skills | undefined} */
+  const skills = skillsOf(pipeline, KIND);
+  if (skills === undefined) throw notUsable('pipeline', `a ${KIND}`, pipeline, KIND);
   const { deadlineHeader = 'x-request-timeout-ms' } = readOptions(where, options, ['deadlineHeader']);
   try {
     if (deadlineHeader !== false) validateHeaderName(deadlineHeader);
@@ -64,7 +65,11 @@ function readOutbound(where, pipeline, options = {}) {
   }
   /** @type {string | undefined} */
   const header = deadlineHeader === false ? undefined : deadlineHeader.toLowerCase();
-  return { pipeline, deadlineHeader: header };
+  return {
+    pipeline: /** @type {import('../pipeline.js').ResiliencePipeline} */ (pipeline),
+    skills,
+    deadlineHeader: header,
+  };
 }
 
 module.exports = { budgetOf, isRepeatable, readOutbound };

@@ -3,7 +3,6 @@
 // fetch inside a pipeline: each call is one execution, each attempt one call of the fetch beneath.
 
 const { withAttempts } = require('../attempts.js');
-const { currentContext, storage } = require('../context.js');
 const { callback, hasOption, typeError } = require('../options.js');
 const { budgetOf, isRepeatable, readOutbound } = require('./outbound-rules.js');
 const { discardBody, followBody } = require('./response-body.js');
@@ -17,12 +16,13 @@ class Call {
   #input;
   #init;
   #headers;
+  #storage;
   #deadlineHeader;
   /** Those that may become the result, and whose they are. @type {Map<any, ResilienceContext>} */
   #responses = new Map();
   #isOver = false;
   /** What the call was made in. */
-  #enclosing = currentContext();
+  #enclosing;
   /** Whether that aborts this call. */
   #isEnclosed = false;
 
@@ -30,11 +30,13 @@ class Call {
    * @param {Fetch} send
    * @param {any} input
    * @param {any} init
-   * @param {string | undefined} deadlineHeader
+   * @param {ReturnType<typeof readOutbound>} outbound
    */
-  constructor(send, input, init, deadlineHeader) {
+  constructor(send, input, init, { deadlineHeader, skills }) {
     /** @type {any} */
     const request = typeof input?.clone === 'function' ? input : undefined;
+    this.#storage = skills.storage;
+    this.#enclosing = skills.currentContext();
     this.#send = send;
     this.#input = input;
     this.#init = ownInit(init);
@@ -60,7 +62,7 @@ class Call {
 
   /** @param {ResilienceContext} context */
   async #attempt(context) {
-    this.#isEnclosed = storage.getStore() === context;
+    this.#isEnclosed = this.#storage.getStore() === context;
     const init = { ...this.#init, signal: context.signal };
     const header = this.#deadlineHeader;
     const budget = header === undefined || this.#headers.has(header) ? undefined : budgetOf(context);
@@ -129,7 +131,7 @@ function resilientFetch(pipeline, fetch, options) {
   /** @type {Fetch | undefined} */
   const given = callback('fetch', fetch);
   return async (/** @type {any} */ input, /** @type {any} */ init) => {
-    const call = new Call(given ?? globalThis.fetch, input, init, outbound.deadlineHeader);
+    const call = new Call(given ?? globalThis.fetch, input, init, outbound);
     const { signal, repeatable } = call;
     return call.end(await outbound.pipeline.settle(call.callback, { signal, repeatable }));
   };

@@ -4,7 +4,9 @@
 
 const { finished } = require('node:stream');
 
-const { ResilienceContext } = require('../context.js');
+const { classOf } = require('../copies.js');
+
+/** @typedef {import('../context.js').ResilienceContext} ResilienceContext */
 const { follow } = require('../caller-signal.js');
 
 /**
@@ -40,7 +42,7 @@ class Reader {
   static abort(reader, reason) {
     reader.leave();
     const context = reader.#context.deref();
-    if (context !== undefined) ResilienceContext.abort(context, reason);
+    if (context !== undefined) classOf(context).abort(context, reason);
   }
 
   leave() {
@@ -61,7 +63,7 @@ function followBody(response, origin, signals) {
   const { context } = origin;
   const aborted = signals.find((signal) => signal.aborted);
   if (aborted !== undefined) {
-    ResilienceContext.abort(context, aborted.reason);
+    classOf(context).abort(context, aborted.reason);
     return;
   }
   origins.set(response, origin);

@@ -5,7 +5,6 @@
 
 const { withAttempts } = require('../attempts.js');
 const callerSignal = require('../caller-signal.js');
-const { currentContext, storage } = require('../context.js');
 const { budgetOf, isRepeatable } = require('./outbound-rules.js');
 const { UndiciAttempt } = require('./undici-attempt.js');
 
@@ -18,6 +17,7 @@ class UndiciRequest {
   #handler;
   #deadlineHeader;
   #headers;
+  #storage;
   /** What the attempts tell of their requests' starts, under the eyes of the handler. */
   #requestContext = {};
   #controller = new Controller();
@@ -27,7 +27,7 @@ class UndiciRequest {
   /** What the dispatcher answered to the first attempt, if that began at once. */
   #canTakeMore = true;
   /** What the request was made in. */
-  #enclosing = currentContext();
+  #enclosing;
   /** Whether that aborts this request. */
   #isEnclosed = false;
 
@@ -35,9 +35,11 @@ class UndiciRequest {
    * @param {(options: any, handler: any) => boolean} dispatch
    * @param {any} request What undici calls the options of a dispatch.
    * @param {any} handler
-   * @param {string | undefined} deadlineHeader
+   * @param {ReturnType<typeof import('./outbound-rules.js').readOutbound>} outbound
    */
-  constructor(dispatch, request, handler, deadlineHeader) {
+  constructor(dispatch, request, handler, { deadlineHeader, skills }) {
+    this.#storage = skills.storage;
+    this.#enclosing = skills.currentContext();
     this.#dispatch = dispatch;
     this.#request = request;
     this.#handler = handler;
@@ -65,7 +67,7 @@ class UndiciRequest {
 
   /** @param {ResilienceContext} context */
   #attempt(context) {
-    this.#isEnclosed = storage.getStore() === context;
+    this.#isEnclosed = this.#storage.getStore() === context;
     const attempt = new UndiciAttempt(context, this.#requestContext, (head) => {
       if (this.#isOver) attempt.discard();
       else this.#attempts.set(head, attempt);

@@ -18,7 +18,7 @@ function resilienceInterceptor(pipeline, options) {
   return (/** @type {Dispatch} */ dispatch) => (/** @type {any} */ request, /** @type {any} */ handler) => {
     // A tunnel has no response to decide by, and cannot be taken back once it is there.
     if (request.upgrade || request.method === 'CONNECT') return dispatch(request, handler);
-    return new UndiciRequest(dispatch, request, handler, outbound.deadlineHeader).run(outbound.pipeline);
+    return new UndiciRequest(dispatch, request, handler, outbound).run(outbound.pipeline);
   };
 }
 

@@ -1,11 +1,12 @@
 'use strict';
 
 const { aimd, gradient2, isBuiltIn, knee, vegas } = require('../algorithms.js');
-const { AdaptiveLimitProvider, guard, thread } = require('../native.js');
+const { notUsable, skillsOf } = require('../copies.js');
+const { thread } = require('../native.js');
 const { OperationKeys } = require('../operation-keys.js');
 const { callback, immediate, integer, name: readName, readOptions, typeError } = require('../options.js');
 const { defaultShouldDrop } = require('../should-drop.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 const { NO_SAMPLE } = require('../segment.js');
 const { liveCounts, readQueue, refuseForFull } = require('./concurrency-limiter.js');
 
@@ -58,8 +59,9 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
       : (/** @type {any} */ args) => immediate('shouldDrop', 'a boolean', ownShouldDrop(args));
   const operation = callback('operation', read.operation);
   const { limitProvider } = read;
-  if (limitProvider !== undefined && !isProvider(limitProvider)) {
-    throw typeError('limitProvider', 'an AdaptiveLimitProvider', limitProvider);
+  const provider = skillsOf(limitProvider, 'AdaptiveLimitProvider');
+  if (limitProvider !== undefined && provider === undefined) {
+    throw notUsable('limitProvider', 'an AdaptiveLimitProvider', limitProvider, 'AdaptiveLimitProvider');
   }
   const onLimitChanged = callback('onLimitChanged', read.onLimitChanged);
   const onRejected = callback('onRejected', read.onRejected);
@@ -98,7 +100,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
         attach: (place) => {
           const { segment, gate } = place;
           claim?.();
-          if (limitProvider !== undefined && !guard(() => thread.attach(limitProvider, segment, gate))) {
+          if (provider !== undefined && !provider.attach(limitProvider, live, thread, segment, gate)) {
             throw new TypeError('limitProvider is attached to another limiter already');
           }
           live.attach(place);
@@ -118,16 +120,6 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
       };
     },
   });
-}
-
-/** Also false for what only looks like one, such as a proxy. @param {unknown} value */
-function isProvider(value) {
-  if (!(value instanceof AdaptiveLimitProvider)) return false;
-  try {
-    return value.limit >= 0;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -159,4 +151,4 @@ function readAlgorithm(value) {
   });
 }
 
-module.exports = { adaptiveConcurrencyLimiterStrategy };
+module.exports = { adaptiveConcurrencyLimiterStrategy: recallable('adaptiveConcurrencyLimiterStrategy', adaptiveConcurrencyLimiterStrategy) };

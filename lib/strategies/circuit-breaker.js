@@ -1,6 +1,6 @@
 'use strict';
 
-const { controlBy, isControl, isProvider, provideTo } = require('../circuit-control.js');
+const { notUsable, skillsOf } = require('../copies.js');
 const { afterCall } = require('../dispatch.js');
 const { BrokenCircuitError, IsolatedCircuitError } = require('../errors.js');
 const { check, hot } = require('../native.js');
@@ -17,7 +17,7 @@ const {
   typeError,
 } = require('../options.js');
 const { Segment, UNHANDLED } = require('../segment.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 const { setClock } = require('../timer.js');
 
 const OPTIONS = /** @type {const} */ ([
@@ -73,12 +73,8 @@ function readSettings(read) {
     const given = show({ slowCallRatio });
     throw new TypeError(`addCircuitBreaker takes slowCallRatio only together with slowCallDuration, not ${given}`);
   }
-  if (manualControl !== undefined && !isControl(manualControl)) {
-    throw typeError('manualControl', 'a CircuitBreakerManualControl', manualControl);
-  }
-  if (stateProvider !== undefined && !isProvider(stateProvider)) {
-    throw typeError('stateProvider', 'a CircuitBreakerStateProvider', stateProvider);
-  }
+  const controlSkills = skillsFor('manualControl', 'CircuitBreakerManualControl', manualControl);
+  const providerSkills = skillsFor('stateProvider', 'CircuitBreakerStateProvider', stateProvider);
   return {
     failureRatio: number('failureRatio', failureRatio, ...RATIO),
     minimumThroughput: integer('minimumThroughput', minimumThroughput, 1),
@@ -95,10 +91,26 @@ function readSettings(read) {
     onOpened: callback('onOpened', read.onOpened),
     onClosed: callback('onClosed', read.onClosed),
     onHalfOpened: callback('onHalfOpened', read.onHalfOpened),
-    manualControl: /** @type {import('../circuit-control.js').CircuitBreakerManualControl | undefined} */ (manualControl),
-    stateProvider: /** @type {import('../circuit-control.js').CircuitBreakerStateProvider | undefined} */ (stateProvider),
+    /** @type {((owner: object, handle: import('../circuit-control.js').Handle) => void) | undefined} */
+    controlBy: controlSkills && ((owner, handle) => controlSkills.controlBy(manualControl, owner, handle)),
+    /** @type {((read: () => string) => boolean) | undefined} */
+    provideTo: providerSkills && ((read) => providerSkills.provideTo(stateProvider, read)),
     name: readName('name', read.name, 'CircuitBreaker'),
   };
+}
+
+/**
+ * What can be done with a control or a provider, of whichever copy of the package.
+ *
+ * @param {string} option
+ * @param {string} kind
+ * @param {unknown} value
+ */
+function skillsFor(option, kind, value) {
+  if (value === undefined) return undefined;
+  const skills = skillsOf(value, kind);
+  if (skills === undefined) throw notUsable(option, `a ${kind}`, value, kind);
+  return skills;
 }
 
 /**
@@ -106,7 +118,7 @@ function readSettings(read) {
  * @returns {import('../segment.js').Gate}
  */
 function makeGate(settings) {
-  const { name, shouldHandle, manualControl, stateProvider } = settings;
+  const { name, shouldHandle, controlBy, provideTo } = settings;
   const circuit = new LiveCircuit(settings);
   return {
     name,
@@ -138,12 +150,11 @@ function makeGate(settings) {
       ),
     attach: (place) => {
       circuit.place = place;
-      if (stateProvider !== undefined && !provideTo(stateProvider, () => circuit.state)) {
+      if (provideTo !== undefined && !provideTo(() => circuit.state)) {
         throw new TypeError('stateProvider is attached to another circuit breaker already');
       }
-      if (manualControl === undefined) return;
       const { segment, gate, owner } = place;
-      controlBy(manualControl, owner, handleOf(segment, gate, owner.telemetry, settings));
+      controlBy?.(owner, handleOf(segment, gate, owner.telemetry, settings));
     },
     view: {
       name,
@@ -298,4 +309,4 @@ function moveByHand(how, segment, gate, telemetry, { name, onOpened, onClosed })
   }
 }
 
-module.exports = { circuitBreakerStrategy };
+module.exports = { circuitBreakerStrategy: recallable('circuitBreakerStrategy', circuitBreakerStrategy) };

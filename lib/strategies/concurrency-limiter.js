@@ -13,7 +13,7 @@ const {
   show,
   typeError,
 } = require('../options.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ ([
   'permitLimit',
@@ -128,4 +128,4 @@ function liveCounts() {
   };
 }
 
-module.exports = { concurrencyLimiterStrategy, liveCounts, readQueue, refuseForFull };
+module.exports = { concurrencyLimiterStrategy: recallable('concurrencyLimiterStrategy', concurrencyLimiterStrategy), liveCounts, readQueue, refuseForFull };

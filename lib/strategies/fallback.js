@@ -5,7 +5,7 @@ const { ResilienceContext } = require('../context.js');
 const { callback, hasOption, name: readName, readOptions, show } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 const { isHandled } = require('../should-handle.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ ([
   'fallbackValue',
@@ -75,4 +75,4 @@ function fallbackStrategy(options) {
   });
 }
 
-module.exports = { fallbackStrategy };
+module.exports = { fallbackStrategy: recallable('fallbackStrategy', fallbackStrategy) };

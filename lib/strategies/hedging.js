@@ -5,7 +5,7 @@ const { ResilienceContext, storage } = require('../context.js');
 const { callback, immediate, integer, name: readName, nonNegativeDuration, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 const { isHandled } = require('../should-handle.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 const { now } = require('../timer.js');
 
 /** @typedef {import('../outcome.js').AnyOutcome} AnyOutcome */
@@ -291,4 +291,4 @@ function hedgingStrategy(options = {}) {
   });
 }
 
-module.exports = { hedgingStrategy };
+module.exports = { hedgingStrategy: recallable('hedgingStrategy', hedgingStrategy) };

@@ -5,7 +5,7 @@ const { hashKey } = require('../key-hash.js');
 const { check, hot } = require('../native.js');
 const { callback, immediate, integer, name: readName, oneOf, positiveDuration, readOptions, show, typeError } =
   require('../options.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 const { warn } = require('../telemetry.js');
 const { setClock } = require('../timer.js');
 
@@ -117,4 +117,4 @@ function numberOf(key, option) {
   throw typeError(option, KEY, immediate('key', KEY, key));
 }
 
-module.exports = { EXEMPT, QUOTA, rateLimiterStrategy };
+module.exports = { EXEMPT, QUOTA, rateLimiterStrategy: recallable('rateLimiterStrategy', rateLimiterStrategy) };

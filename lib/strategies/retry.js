@@ -3,6 +3,7 @@
 const { attemptsOf } = require('../attempts.js');
 const { Backoff } = require('../backoff.js');
 const { ResilienceContext } = require('../context.js');
+const { notUsable, skillsOf } = require('../copies.js');
 const {
   callback,
   name: readName,
@@ -13,9 +14,8 @@ const {
   typeError,
 } = require('../options.js');
 const { retryAfterOf } = require('../retry-after.js');
-const { countFirst, isRetryBudget, takeRetry } = require('../retry-budget.js');
 const { isHandled } = require('../should-handle.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 const { now } = require('../timer.js');
 
 /** @typedef {import('../outcome.js').AnyOutcome} AnyOutcome */
@@ -53,8 +53,9 @@ function readRetry(options) {
   const delayMs = nonNegativeDuration('delay', delay);
   const type = oneOf('backoffType', backoffType, BACKOFF_TYPES);
   const ownMaxMs = maxDelay === undefined ? undefined : nonNegativeDuration('maxDelay', maxDelay);
-  if (budget !== undefined && !isRetryBudget(budget)) {
-    throw typeError('budget', 'what retryBudget() returns', budget);
+  const skills = budget === undefined ? undefined : skillsOf(budget, 'RetryBudget');
+  if (budget !== undefined && skills === undefined) {
+    throw notUsable('budget', 'what retryBudget() returns', budget, 'RetryBudget');
   }
   const useJitter = boolean('useJitter', read.useJitter, false);
   return {
@@ -64,7 +65,7 @@ function readRetry(options) {
     delayGenerator: callback('delayGenerator', read.delayGenerator),
     shouldHandle: callback('shouldHandle', read.shouldHandle),
     onRetry: callback('onRetry', read.onRetry),
-    budget,
+    budget: skills && { countFirst: () => skills.countFirst(budget), takeRetry: () => skills.takeRetry(budget) },
     respectRetryAfter: boolean('respectRetryAfter', read.respectRetryAfter, true),
     name: readName('name', read.name, 'Retry'),
   };
@@ -110,7 +111,7 @@ class Retry {
   /** Before the first attempt of an execution. */
   begin() {
     const { budget } = this.#settings;
-    if (budget !== undefined) countFirst(budget);
+    if (budget !== undefined) budget.countFirst();
   }
 
   #isHeard() {
@@ -165,7 +166,7 @@ class Retry {
         telemetry.emit('OnRetrySkipped', name, context, { outcome, context, attemptNumber, retryDelay, remaining });
         return outcome;
       }
-      if (budget !== undefined && !takeRetry(budget)) return outcome;
+      if (budget !== undefined && !budget.takeRetry()) return outcome;
       if (timed) {
         const args = { outcome, context, attemptNumber, retryDelay, duration };
         telemetry.emit('OnRetry', name, context, args);
@@ -244,4 +245,4 @@ function retryStrategy(options = {}) {
   return new Strategy({ combinator: (scope) => new Retry(settings, scope) });
 }
 
-module.exports = { retryStrategy };
+module.exports = { retryStrategy: recallable('retryStrategy', retryStrategy) };

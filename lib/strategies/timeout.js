@@ -1,7 +1,7 @@
 'use strict';
 
 const { anyDuration, callback, name: readName, positiveDuration, readOptions, show } = require('../options.js');
-const { Strategy } = require('../strategy.js');
+const { Strategy, recallable } = require('../strategy.js');
 
 const OPTIONS = /** @type {const} */ (['timeout', 'timeoutGenerator', 'onTimeout', 'name']);
 
@@ -50,4 +50,4 @@ function timeoutStrategy(options) {
   });
 }
 
-module.exports = { timeoutStrategy };
+module.exports = { timeoutStrategy: recallable('timeoutStrategy', timeoutStrategy) };
