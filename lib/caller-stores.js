@@ -1,6 +1,9 @@
 'use strict';
 
-// The AsyncLocalStorage stores of a caller who has to wait: a promise callback runs in those of whoever added it.
+// The AsyncLocalStorage stores of a caller who has to wait: a promise callback runs in those of whoever added it. And
+// those of one whose execution others may end, where somebody hears of that at once.
+
+const { AsyncResource } = require('node:async_hooks');
 
 class CallerStores {
   /** What happens there in place of going on. @type {(() => void) | undefined} */
@@ -34,4 +37,26 @@ class CallerStores {
   }
 }
 
-module.exports = { CallerStores };
+class CallerScope extends AsyncResource {
+  constructor() {
+    super('ResilienceExecution', { requireManualDestroy: true });
+  }
+
+  /** To Jest, each resource is an open handle that does not say that it keeps nothing alive. */
+  hasRef() {
+    return false;
+  }
+}
+
+/**
+ * Runs `work` in the stores of a caller, if those were kept.
+ *
+ * @param {CallerScope | undefined} caller
+ * @param {() => void} work
+ */
+function runFor(caller, work) {
+  if (caller === undefined) work();
+  else caller.runInAsyncScope(work);
+}
+
+module.exports = { CallerScope, CallerStores, runFor };

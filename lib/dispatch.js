@@ -2,6 +2,7 @@
 
 // Acts on what the core brought about: reads the effects that it left in the channel and sets the timer.
 
+const { runFor } = require('./caller-stores.js');
 const {
   BACKLOG,
   EFFECT,
@@ -19,8 +20,8 @@ const { armFake, disarmFake, setClock, setTimer } = require('./timer.js');
 const { refused, timedOut } = require('./turned-away.js');
 
 /** @typedef {import('./execution.js').Execution} Execution */
-/** @typedef {{ outcome: import('./outcome.js').AnyOutcome, context: import('./context.js').ResilienceContext }}
- *   Departed */
+/** @typedef {{ outcome: import('./outcome.js').AnyOutcome, context: import('./context.js').ResilienceContext,
+ *   caller?: import('./caller-stores.js').CallerScope }} Departed */
 
 /** The low bits of a ticket: its place in the core's table. */
 const PLACE = 2 ** 26 - 1;
@@ -155,12 +156,12 @@ function handle(kind, subject, gate, a, b, c, d, e, f, g, h, i) {
       break;
     case EFFECT.REJECTED: {
       const waiter = find(subject);
-      if (waiter !== undefined) refused(waiter, gate, REASONS[a], b, c, d);
+      if (waiter !== undefined) runFor(waiter.rare?.caller, () => refused(waiter, gate, REASONS[a], b, c, d));
       break;
     }
     case EFFECT.TIMED_OUT: {
       const execution = find(subject);
-      if (execution !== undefined) timedOut(execution, gate);
+      if (execution !== undefined) runFor(execution.rare?.caller, () => timedOut(execution, gate));
       break;
     }
     case EFFECT.LIMIT_CHANGED:
@@ -180,17 +181,23 @@ function handle(kind, subject, gate, a, b, c, d, e, f, g, h, i) {
       break;
     case EFFECT.CIRCUIT_OPENED: {
       const opening = { epoch: b, breakMs: c, failureRate: d, failureCount: e, halfOpenAttempts: f };
-      Segment.find(subject)?.gates[gate].circuit?.opened(departed.get(a), opening);
+      const by = departed.get(a);
+      runFor(by?.caller, () => Segment.find(subject)?.gates[gate].circuit?.opened(by, opening));
       break;
     }
     case EFFECT.CIRCUIT_HALF_OPENED: {
-      const probe = find(a) ?? departed.get(a);
-      if (probe !== undefined) Segment.find(subject)?.gates[gate].circuit?.halfOpened(probe.context);
+      const running = find(a);
+      const probe = running ?? departed.get(a);
+      if (probe === undefined) break;
+      const caller = running === undefined ? departed.get(a)?.caller : running.rare?.caller;
+      runFor(caller, () => Segment.find(subject)?.gates[gate].circuit?.halfOpened(probe.context));
       break;
     }
-    case EFFECT.CIRCUIT_CLOSED:
-      Segment.find(subject)?.gates[gate].circuit?.closed(departed.get(a));
+    case EFFECT.CIRCUIT_CLOSED: {
+      const by = departed.get(a);
+      runFor(by?.caller, () => Segment.find(subject)?.gates[gate].circuit?.closed(by));
       break;
+    }
     case EFFECT.KEY_EVICTED:
       Segment.find(subject)?.gates[gate].keyEvicted?.();
       break;

@@ -2,7 +2,8 @@
 
 // How an execution enters its segment: what it tells the first gate, and what comes of the core's answer.
 
-const { CallerStores } = require('./caller-stores.js');
+const { CallerScope, CallerStores } = require('./caller-stores.js');
+const { ResilienceContext } = require('./context.js');
 const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
 const { InternalError, PipelineDisposedError } = require('./errors.js');
 const { LENT, SETTLED, WAITING } = require('./execution-state.js');
@@ -70,7 +71,7 @@ function go(execution, segment, parameter) {
   if (answer > PLACE) {
     execution.ticket = answer;
     executions[answer & PLACE] = execution;
-    if (segment.hearsTimeouts) execution.stores = new CallerStores(execution);
+    if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) keepScope(execution, segment);
     afterCall();
     // Effects of the call may have run user code that aborted this execution.
     if (execution.state === WAITING) execution.run();
@@ -84,6 +85,7 @@ function go(execution, segment, parameter) {
     execution.ticket = -answer;
     executions[execution.ticket & PLACE] = execution;
     execution.stores = new CallerStores(execution);
+    keepScope(execution, segment);
     afterCall();
   } else if (answer < 0) {
     refused(execution, 0, REASONS[-answer], channel[ACTIVE], channel[QUEUED], channel[RETRY_AFTER]);
@@ -92,6 +94,16 @@ function go(execution, segment, parameter) {
     afterCall();
     execution.settle(false, error, false);
   }
+}
+
+/**
+ * Keeps the stores of the caller, if somebody hears how others end the execution.
+ *
+ * @param {Execution} execution
+ * @param {Segment} segment
+ */
+function keepScope(execution, segment) {
+  if (segment.isHeard || execution.rare?.stream?.isHeard) execution.more.caller = new CallerScope();
 }
 
 module.exports = { beginEntry };

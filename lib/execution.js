@@ -9,7 +9,7 @@
 //   DIRECT    the callback's start            its outcome: nothing else can end it
 //   SETTLED   any of these; final             -
 
-const { CallerStores } = require('./caller-stores.js');
+const { runFor } = require('./caller-stores.js');
 const { ResilienceContext, storage } = require('./context.js');
 const { PLACE, afterCall, departed, executions, hasUntold } = require('./dispatch.js');
 const { beginEntry } = require('./entry.js');
@@ -38,6 +38,7 @@ const PENDING = Symbol('pending');
  * @typedef {object} Stream
  * @property {() => boolean} hasBegun Whether its first byte has left: from then on no deadline ends it.
  * @property {(outcome: import('./outcome.js').AnyOutcome) => void} settled
+ * @property {boolean} [isHeard] Whether a function of the user's hears of it.
  */
 
 /** @type {(value?: any) => void} */
@@ -60,6 +61,12 @@ class Rare {
   onSettled;
   /** @type {Stream | undefined} */
   stream;
+  /**
+   * The caller's stores, where somebody hears how others end it.
+   *
+   * @type {import('./caller-stores.js').CallerScope | undefined}
+   */
+  caller;
 }
 
 class Execution {
@@ -78,7 +85,7 @@ class Execution {
     this.promise = undefined;
     /** Settles the promise. There is no more: that of a rejection would be kept by each, and needed by few. */
     this.resolve = none;
-    /** The stores of a caller who has had to wait. @type {CallerStores | undefined} */
+    /** The stores of a caller who has had to wait. @type {import('./caller-stores.js').CallerStores | undefined} */
     this.stores = undefined;
     /** @type {Rare | undefined} */
     this.rare = undefined;
@@ -152,9 +159,7 @@ class Execution {
   /** In the stores of the caller, who has had to wait. */
   goOn() {
     this.stores = undefined;
-    if (this.state !== WAITING) return;
-    if (/** @type {Segment} */ (this.role.segment).hearsTimeouts) this.stores = new CallerStores(this);
-    this.run();
+    if (this.state === WAITING) this.run();
   }
 
   /** Runs the callback. */
@@ -233,7 +238,7 @@ class Execution {
 
   /** A waiter passed every gate. */
   admitted() {
-    /** @type {CallerStores} */ (this.stores).resume();
+    /** @type {import('./caller-stores.js').CallerStores} */ (this.stores).resume();
   }
 
   /** It is about to end, and the callback, if that runs, is not. */
@@ -281,7 +286,7 @@ class Execution {
       const gate = gateBehind(/** @type {object} */ (reason));
       if (gate !== undefined) this.abandon(gate);
     }
-    this.settle(false, reason, isTimeout);
+    runFor(this.rare?.caller, () => this.settle(false, reason, isTimeout));
   }
 
   /**
@@ -327,7 +332,7 @@ class Execution {
         /** @type {Segment} */ (role.segment).epoch = undefined;
       }
       if (moved === 1 || untold) {
-        departed.set(ticket, { outcome: outcomeOf(ok, value), context });
+        departed.set(ticket, { outcome: outcomeOf(ok, value), context, caller: this.rare?.caller });
       }
     }
     if (state !== DIRECT && !role.isTold) this.#settlePromise(ok, value);

@@ -21,6 +21,7 @@ const { setClock } = require('./timer.js');
  * @property {(refusal: Refusal) => Error} [refuse] Makes the error of an execution that it turned away.
  * @property {boolean} [lends] Whether the core lends its permits when it is alone in its segment.
  * @property {boolean} [isLimiter] Whether its refusals are told as those of a limiter.
+ * @property {boolean} [hears] Whether other functions of the user's hear how executions end.
  * @property {((args: any) => unknown) | undefined} [onRejected]
  * @property {((args: any) => unknown) | undefined} [onTimeout]
  * @property {(args: any) => void} [onLimitChanged]
@@ -103,6 +104,7 @@ class Segment {
   epoch = undefined;
   /** Whether somebody may wait for a permit: then none is given back here. */
   contended = false;
+  #hearsEnds;
 
   /**
    * @param {Gate[]} gates
@@ -121,7 +123,7 @@ class Segment {
     this.lends = gates.length === 1 && gates[0].lends === true && this.parameter === undefined;
     this.isCircuitAlone = gates.length === 1 && gates[0].circuit !== undefined && !gates[0].measures;
     this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
-    this.hearsTimeouts = gates.some((gate) => gate.onTimeout !== undefined);
+    this.#hearsEnds = gates.some(({ hears, onRejected, onTimeout }) => hears || onRejected || onTimeout);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
     this.judgesSuccess = gates.some(({ judge }) => judge?.judgesSuccess);
@@ -130,6 +132,11 @@ class Segment {
     segments.set(this.key, new WeakRef(this));
     collected.register(this, this.key);
     gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index, owner: this }));
+  }
+
+  /** Whether a function of the user's hears of an execution that something else than its callback has ended. */
+  get isHeard() {
+    return this.#hearsEnds || this.telemetry.hearsEnds();
   }
 
   /**

@@ -32,6 +32,15 @@ const EVENTS = Object.fromEntries(
 );
 
 const { PipelineExecuting, PipelineExecuted } = EVENTS;
+const ENDS = [
+  PipelineExecuted,
+  EVENTS.OnTimeout,
+  EVENTS.OnRateLimiterRejected,
+  EVENTS.OnCircuitOpened,
+  EVENTS.OnCircuitHalfOpened,
+  EVENTS.OnCircuitClosed,
+  EVENTS.CallbackError,
+];
 
 /** The events of one pipeline, for its listener and for `diagnostics_channel`. */
 class Telemetry {
@@ -51,6 +60,11 @@ class Telemetry {
       PipelineExecuting.channel.hasSubscribers ||
       PipelineExecuted.channel.hasSubscribers
     );
+  }
+
+  /** Whether anyone hears of an execution that something else than its callback has ended, or of what that moved. */
+  hearsEnds() {
+    return this.listener !== undefined || ENDS.some(({ channel }) => channel.hasSubscribers);
   }
 
   /**

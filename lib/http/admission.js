@@ -195,6 +195,11 @@ class Admission {
     };
   }
 
+  /** Whether the user is told of those. */
+  get hearsRejections() {
+    return this.#settings.onRejected !== undefined;
+  }
+
   /**
    * Tells the user of a request that was answered in its handler's place.
    *

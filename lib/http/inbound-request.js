@@ -242,6 +242,11 @@ class InboundRequest {
     classOf(context).markFirstByte(context, /** @type {ResilienceContext} */ (this.#root));
   }
 
+  /** Whether the user hears of a rejection. */
+  get isHeard() {
+    return this.admission.hearsRejections;
+  }
+
   /**
    * Whether a deadline has nothing to say any more: it guards the time to the handler's first byte. Headers
    * that were sent before the handler started are none of its own.

@@ -78,6 +78,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
           judgesSuccess: ownShouldDrop !== undefined && ownShouldDrop !== defaultShouldDrop,
           otherwise: NO_SAMPLE,
         },
+        hears: operation !== undefined || (ownShouldDrop !== undefined && ownShouldDrop !== defaultShouldDrop),
         measures: true,
         operation,
         operations: operation === undefined ? undefined : new OperationKeys(),

@@ -119,6 +119,7 @@ function skillsFor(option, kind, value) {
  */
 function makeGate(settings) {
   const { name, shouldHandle, controlBy, provideTo } = settings;
+  const { onOpened, onClosed, onHalfOpened, breakDurationGenerator } = settings;
   const circuit = new LiveCircuit(settings);
   return {
     name,
@@ -131,6 +132,7 @@ function makeGate(settings) {
       judgesSuccess: shouldHandle !== undefined,
       otherwise: UNHANDLED,
     },
+    hears: [shouldHandle, onOpened, onClosed, onHalfOpened, breakDurationGenerator].some((of) => of !== undefined),
     measures: settings.slowCallMs !== Infinity,
     refuse: ({ reason, retryAfter, pipelineName, strategyName }) =>
       reason === 'isolated'
