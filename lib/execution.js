@@ -57,6 +57,8 @@ class Rare {
   parameter;
   /** The timeout gate that gave up on the callback, which still runs. @type {Gate | undefined} */
   abandonedBy;
+  /** Whether it has ended and its callback has not. */
+  isAbandoned = false;
   /** Called once with whether the execution succeeded. @type {((ok: boolean) => void) | undefined} */
   onSettled;
   /** @type {Stream | undefined} */
@@ -230,6 +232,7 @@ class Execution {
       return;
     }
     ResilienceContext.leave(this.context);
+    if (rare?.isAbandoned) this.role.telemetry.abandoned.delete(this);
     if (rare?.abandonedBy !== undefined) {
       rare.abandonedBy.abandoned = /** @type {number} */ (rare.abandonedBy.abandoned) - 1;
       rare.abandonedBy = undefined;
@@ -241,9 +244,19 @@ class Execution {
     /** @type {import('./caller-stores.js').CallerStores} */ (this.stores).resume();
   }
 
-  /** It is about to end, and the callback, if that runs, is not. */
-  outlive() {
-    if (this.state === RUNNING) ResilienceContext.outlive(this.context);
+  /**
+   * It is about to end, and the callback, if that runs, is not.
+   *
+   * @param {boolean} isTimeout Of which `OnTimeout` tells already.
+   */
+  outlive(isTimeout) {
+    if (this.state !== RUNNING) return;
+    const { context, role } = this;
+    ResilienceContext.outlive(context);
+    // The callback of a nested execution is the inner stages.
+    if (role.nested) return;
+    role.telemetry.abandoned.add(this);
+    if (!isTimeout) role.telemetry.abandoned.tellSoon(this);
   }
 
   /**
@@ -280,8 +293,8 @@ class Execution {
    */
   cancel(reason) {
     if (this.state === SETTLED) return;
-    this.outlive();
     const isTimeout = isTimeoutRejected(reason);
+    this.outlive(isTimeout);
     if (isTimeout && !this.role.nested && this.state === RUNNING) {
       const gate = gateBehind(/** @type {object} */ (reason));
       if (gate !== undefined) this.abandon(gate);

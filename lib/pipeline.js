@@ -135,19 +135,19 @@ class ResiliencePipeline {
     this.#roles = [...stages, undefined].map((stage, index) => {
       const nested = index + 1 < stages.length;
       const segment = stage instanceof Segment ? stage : undefined;
-      return new Role({ segment, ambient: ambient && !nested, nested, form: OUTCOME });
+      return new Role({ segment, ambient: ambient && !nested, nested, telemetry, form: OUTCOME });
     });
     const { combinators, segment, isOrdered } = shapeOf(stages);
     this.#isSimple = isOrdered && combinators.length === 0;
     const whole = this.#isSimple
-      ? { segment, ambient, nested: false }
-      : { segment: undefined, ambient: false, nested: true };
+      ? { segment, ambient, nested: false, telemetry }
+      : { segment: undefined, ambient: false, nested: true, telemetry };
     this.#outer = [new Role({ ...whole, form: VALUE }), new Role({ ...whole, form: OUTCOME })];
     this.#told = new Role({ ...whole, form: OUTCOME, isTold: true });
     if (this.#isSimple) {
       this.#shortcut = shortcutOf(segment, ambient);
     } else if (isOrdered) {
-      const role = new Role({ segment, ambient: false, nested: false, form: VALUE });
+      const role = new Role({ segment, ambient: false, nested: false, telemetry, form: VALUE });
       const inside = shortcutOf(segment, false);
       this.#shortcut = new FirstAttempt(combinators, role, inside, ambient, (index, context, callback, outcome) =>
         this.#combine(combinators[index], index, context, callback, undefined, outcome),

@@ -11,13 +11,15 @@ class Role {
    * @param {import('./segment.js').Segment | undefined} role.segment The gates that it enters.
    * @param {boolean} role.ambient Whether the callback runs in the context's AsyncLocalStorage scope.
    * @param {boolean} role.nested Whether the callback gives an outcome: that of the strategies further in.
+   * @param {import('./telemetry.js').Telemetry} role.telemetry Of the pipeline.
    * @param {0 | 1} role.form `VALUE` or `OUTCOME`.
    * @param {boolean} [role.isTold] Whether a stream hears of the end in place of a promise.
    */
-  constructor({ segment, ambient, nested, form, isTold = false }) {
+  constructor({ segment, ambient, nested, telemetry, form, isTold = false }) {
     this.segment = segment;
     this.ambient = ambient;
     this.nested = nested;
+    this.telemetry = telemetry;
     this.form = form;
     this.isTold = isTold;
   }

@@ -2,6 +2,8 @@
 
 const { channel } = require('node:diagnostics_channel');
 
+const { Abandoned } = require('./abandoned.js');
+
 /** @typedef {import('../index.js').TelemetrySeverity} Severity */
 
 /** @type {Record<import('../index.js').TelemetryEventName, Severity>} */
@@ -12,6 +14,7 @@ const SEVERITIES = {
   OnRetry: 'warning',
   OnRetrySkipped: 'warning',
   OnTimeout: 'error',
+  OnAbandoned: 'warning',
   OnCircuitOpened: 'error',
   OnCircuitHalfOpened: 'warning',
   OnCircuitClosed: 'information',
@@ -51,6 +54,7 @@ class Telemetry {
   constructor(pipelineName, listener) {
     this.pipelineName = pipelineName;
     this.listener = listener;
+    this.abandoned = new Abandoned(this);
   }
 
   /** Whether anyone hears when an execution begins or ends. */

@@ -89,7 +89,7 @@ function timedOut(execution, index) {
   });
   const notice = () => telemetry.notify(name, 'onTimeout', onTimeout, { context, timeout });
   stores?.defer(notice);
-  execution.outlive();
+  execution.outlive(true);
   // The callback of a nested execution is the inner stages: the user's is theirs, and is cancelled below.
   if (role.nested) abandoners.set(error, gate);
   else execution.abandon(gate);

@@ -11,6 +11,15 @@ import type { OnHedgingArgs } from './strategies/hedging.js';
 import type { OnRetryArgs, OnRetrySkippedArgs } from './strategies/retry.js';
 import type { OnTimeoutArgs } from './strategies/timeout.js';
 
+/** The argument of `OnAbandoned`. */
+export interface OnAbandonedArgs {
+  readonly context: ResilienceContext;
+  /** Of the abort: the rejection of a deadline, or what the caller's signal or the client's leaving gave. */
+  readonly reason: unknown;
+  /** How many callbacks of the pipeline run on by now. */
+  readonly abandoned: number;
+}
+
 /** The arguments of each telemetry event, by its name. */
 export interface TelemetryEventArgs {
   /** An execution begins. Severity `debug`. */
@@ -37,6 +46,12 @@ export interface TelemetryEventArgs {
   OnRetrySkipped: OnRetrySkippedArgs<unknown>;
   /** A deadline passed; `timeout` is its length in ms. Severity `error`. */
   OnTimeout: OnTimeoutArgs;
+  /**
+   * An execution was aborted, and its callback runs on without its permit: it does not heed its signal. Told a turn of
+   * the event loop later, if it still does. Of a deadline `OnTimeout` tells; only that of a request that a server has
+   * answered in its handler's place brings this as well. Severity `warning`.
+   */
+  OnAbandoned: OnAbandonedArgs;
   /** A circuit opened, by itself or by hand. Severity `error`. */
   OnCircuitOpened: OnCircuitOpenedArgs<unknown>;
   /** The break has passed, and the first probe runs. Severity `warning`. */

@@ -8,6 +8,7 @@ const { typeError } = require('../options.js');
 const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
+const { AbandonedRequests } = require('./abandoned-requests.js');
 const { DrainTime } = require('./drain-time.js');
 const { UnderWay, endIfDisposed } = require('./going-away.js');
 const { readInbound } = require('./inbound-options.js');
@@ -42,6 +43,7 @@ class Admission {
   underWay = new UnderWay();
   /** Cuts off clients that take nothing of their answers. @type {StallGuard | undefined} */
   #stall;
+  abandoned;
   #settings;
 
   /**
@@ -58,6 +60,7 @@ class Admission {
     this.skills = skillsOf(pipeline, 'ResiliencePipeline');
     this.skills.onDisposed(pipeline, () => this.underWay.goAway());
     if (stallMs !== undefined) this.#stall = new StallGuard(this.underWay.requests, stallMs);
+    this.abandoned = new AbandonedRequests(pipeline);
     /** Whether a deadline guards the whole response and not only its first byte. */
     this.guardsBody = guardsBody;
     /** Whether a gate learns from latency. */
@@ -221,6 +224,7 @@ class Admission {
     const whose = this.#settings.where;
     defineReadOnly(target, 'pipeline', whose, { value: this.pipeline, enumerable: true });
     defineReadOnly(target, 'swallowed', whose, { get: () => this.swallowed, enumerable: true });
+    defineReadOnly(target, 'abandoned', whose, { get: () => this.abandoned.size, enumerable: true });
     defineReadOnly(target, 'dispose', whose, { value: () => this.dispose() });
     return target;
   }

@@ -11,7 +11,7 @@ const MAX_S = 60;
 const MIN_SPREAD_S = 3;
 
 class DrainTime {
-  /** How long a request holds its permit. Until one has ended, nobody knows. */
+  /** How long a request holds its permit. */
   #meanMs = 0;
   #hasEnded = false;
   #running = 0;
@@ -39,12 +39,13 @@ class DrainTime {
   }
 
   /**
-   * Seconds until a queue has drained.
+   * Seconds until a queue has drained. Before a request has ended, nobody knows.
    *
    * @param {number} queued
    * @param {number} active Those that hold a permit.
    */
   seconds(queued, active) {
+    if (!this.#hasEnded) return 0;
     // While some run and none ends, the mean is no longer true.
     const silence = this.#running === 0 ? 0 : performance.now() - this.#changed;
     return (Math.max(this.#meanMs, silence) * (queued + 1)) / Math.max(active, 1) / 1000;

@@ -6,7 +6,7 @@
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
 const { classOf } = require('../copies.js');
-const { isExecutionRejected } = require('../errors.js');
+const { isExecutionRejected, isTimeoutRejected } = require('../errors.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
@@ -19,6 +19,10 @@ const { carryContext, observeEnd } = require('./observe.js');
 const { setQuotaHeaders } = require('./quota-headers.js');
 const { cutOff, respond } = require('./respond.js');
 const { seal } = require('./seal.js');
+
+// As they are at load: a response lives in real time.
+const { clearTimeout, setTimeout } = require('node:timers');
+const { nextTick } = process;
 
 /** How long late work of a handler is taken to go on after an abort, where nothing tells of its end. */
 const LATE_MS = 30_000;
@@ -38,6 +42,9 @@ class InboundRequest {
   #hasEnded = false;
   /** Whether the handler's work is under way; undefined as long as nothing tells. @type {boolean | undefined} */
   #works = undefined;
+  #isStarted = false;
+  /** Ends the wait for the handler's end. @type {NodeJS.Timeout | undefined} */
+  #timer = undefined;
   /** Whether its response or its connection has ended. */
   isOver = false;
   /** Of HTTP/2: no code of a user runs inside Node's own callbacks, in which a stream must not be closed. */
@@ -153,6 +160,7 @@ class InboundRequest {
 
   #begin() {
     const wasOver = this.isOver;
+    this.#isStarted = true;
     const handled = this.#handle();
     if (handled !== undefined) this.follow(handled);
     if (wasOver) this.#finish();
@@ -181,6 +189,7 @@ class InboundRequest {
       this.#works = false;
       const context = /** @type {ResilienceContext} */ (this.context);
       classOf(context).lateUntil(context, -Infinity);
+      this.#leave();
     };
     handled.then(ended, (/** @type {unknown} */ error) => {
       ended();
@@ -226,6 +235,9 @@ class InboundRequest {
 
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
   #finish() {
+    // Of one that was aborted, the handler's end is told by that itself.
+    const context = /** @type {ResilienceContext} */ (this.context);
+    if (classOf(context).isAborted(context)) return;
     const { statusCode } = this.res;
     if (!(statusCode >= 400)) {
       this.#execution.finish(true, undefined);
@@ -267,6 +279,40 @@ class InboundRequest {
     else classOf(context).lateUntil(context, this.#works ? Infinity : -Infinity);
     this.exchange.aborted?.(reason);
     if (!this.isOver) this.#answer(reason);
+    if (this.#isStarted) this.#outlives(reason);
+  }
+
+  /**
+   * The execution of its handler ends, which may go on.
+   *
+   * @param {unknown} reason
+   */
+  #outlives(reason) {
+    this.admission.abandoned.add(this);
+    // That of a deadline: of any other abort its execution does so itself.
+    if (isTimeoutRejected(reason)) this.#execution.role.telemetry.abandoned.tellSoon(this.#execution);
+    if (this.#works === undefined) this.#awaitEnd();
+    // Once its execution has been told of the abort as well.
+    else if (!this.#works) nextTick(() => this.#leave());
+  }
+
+  /** Takes the end of the response for that of the handler, where nothing else tells. */
+  #awaitEnd() {
+    const { res } = this;
+    const { end } = res;
+    this.#timer = setTimeout(() => this.#leave(), LATE_MS).unref();
+    if (typeof end !== 'function') return;
+    Reflect.set(res, 'end', (/** @type {any[]} */ ...args) => {
+      this.#leave();
+      return Reflect.apply(/** @type {Function} */ (end), res, args);
+    });
+  }
+
+  /** The handler has ended, after its execution has. */
+  #leave() {
+    if (!this.admission.abandoned.delete(this)) return;
+    clearTimeout(this.#timer);
+    this.#execution.finish(true, undefined);
   }
 
   /** @param {import('../outcome.js').AnyOutcome} outcome */
@@ -351,8 +397,9 @@ class InboundRequest {
     respond(req, res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);
     if (begun || this.context === undefined) return;
     const close = () => {
-      seal(req, res, () => {
+      seal(req, res, (name) => {
         admission.swallowed += 1;
+        if (name === 'end') this.#leave();
       });
     };
     // A middleware that delays the end still needs the response.

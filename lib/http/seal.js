@@ -28,7 +28,7 @@ const ENDS = /** @type {const} */ (['finish', 'close']);
  *
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
- * @param {() => void} onLateWrite Called for every write that is swallowed.
+ * @param {(name: 'write' | 'end') => void} onLateWrite Called for every write that is swallowed.
  */
 function seal(req, res, onLateWrite) {
   const { emit, statusCode } = res;
@@ -55,7 +55,7 @@ function seal(req, res, onLateWrite) {
   };
   for (const name of WRITES) {
     sealed[name] = method((...args) => {
-      onLateWrite();
+      onLateWrite(name);
       const callback = args.at(-1);
       if (typeof callback === 'function') nextTick(callback);
       if (name === 'write') return true;

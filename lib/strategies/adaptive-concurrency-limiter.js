@@ -117,6 +117,9 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
           get queued() {
             return live.queued;
           },
+          get abandoned() {
+            return live.abandoned;
+          },
         },
       };
     },

@@ -66,6 +66,9 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
           get queued() {
             return live.queued;
           },
+          get abandoned() {
+            return live.abandoned;
+          },
         },
       };
     },
@@ -124,6 +127,9 @@ function liveCounts() {
     },
     get queued() {
       return read('queued');
+    },
+    get abandoned() {
+      return reader?.owner.telemetry.abandoned.count ?? 0;
     },
   };
 }

@@ -152,6 +152,12 @@ export interface Inbound {
   readonly pipeline: ResiliencePipeline<any, any>;
   /** Writes that were ignored because they came after a 504, also those of an error handler. */
   readonly swallowed: number;
+  /**
+   * Handlers that run on although their client has left, or was answered 504 in their place. Their permits are back:
+   * so many run beside those that the limit lets in. Until their promise settles or, where a framework does not tell
+   * that, as Express, until they end their response, at the latest after 30 s.
+   */
+  readonly abandoned: number;
   /** Call it on SIGTERM: waiting and later requests are answered 503, running ones finish. */
   dispose(): void;
 }

@@ -172,6 +172,11 @@ export interface AdaptiveConcurrencyLimiterStrategy {
   readonly inflight: number;
   /** Executions waiting for a permit now. */
   readonly queued: number;
+  /**
+   * Callbacks of the pipeline that run on although their execution has ended, by a deadline or an abort: their permits
+   * are back, and they run beside those that hold one.
+   */
+  readonly abandoned: number;
 }
 
 /**
