@@ -52,6 +52,8 @@ class Rare {
   callerSignal;
 }
 
+/** @typedef {{ holder: ResilienceContext | undefined, segment: object }} Lent */
+
 class ResilienceContext {
   /** The nearest one above that was under way when this one began. @type {ResilienceContext | undefined} */
   #parent;
@@ -62,6 +64,10 @@ class ResilienceContext {
   /** What an abort from above cancels. @type {Cancellable | undefined} */
   #execution;
   #aborted = false;
+  /** The permit that was lent to it, if nothing but its callback can end it. @type {Lent | undefined} */
+  #lent;
+  /** The nearest such one around it, where it hangs below none. @type {ResilienceContext | undefined} */
+  #around;
   /** @type {Rare | undefined} */
   #rare;
   /** The context in whose list of children this one is. @type {ResilienceContext | undefined} */
@@ -90,9 +96,10 @@ class ResilienceContext {
       }
       if (above.#execution !== undefined) {
         above.#adopt(this);
-        break;
+        return;
       }
     }
+    if (parent !== undefined) this.#around = parent.#isLent() ? parent : parent.#lentAround();
   }
 
   get #more() {
@@ -223,6 +230,44 @@ class ResilienceContext {
     return undefined;
   }
 
+  /**
+   * Says that a context's execution holds a permit that was lent, as long as that says so, too.
+   *
+   * @param {ResilienceContext} context
+   * @param {Lent} permit
+   */
+  static lend(context, permit) {
+    context.#lent = permit;
+  }
+
+  #isLent() {
+    return this.#lent !== undefined && this.#lent.holder === this;
+  }
+
+  /** The nearest around it that holds a lent permit. No chain of those that do not any more is kept. */
+  #lentAround() {
+    let around = this.#around;
+    while (around !== undefined && !around.#isLent()) around = around.#around;
+    this.#around = around;
+    return around;
+  }
+
+  /**
+   * Calls `visit` for every context under way around one, from the inside to the outside, with what holds its
+   * permits: its execution, or a permit that was lent to it.
+   *
+   * @param {ResilienceContext} context
+   * @param {(around: ResilienceContext, holds: Cancellable | Lent) => void} visit
+   */
+  static visitAround(context, visit) {
+    /** @type {ResilienceContext | undefined} */
+    let own = context.#parent ?? context.#lentAround();
+    for (; own !== undefined; own = own.#parent ?? own.#lentAround()) {
+      const holds = own.#isLent() ? own.#lent : own.#execution;
+      if (holds !== undefined) visit(own, holds);
+    }
+  }
+
   /** What an abort from above cancels, while it is under way. @param {ResilienceContext} context */
   static executionOf(context) {
     return context.#execution;
@@ -256,6 +301,7 @@ class ResilienceContext {
   static successorOf(context) {
     const successor = new ResilienceContext(undefined, undefined, context.#operationKey);
     ResilienceContext.share(successor, context);
+    successor.#around = context.#lentAround();
     return successor;
   }
 
@@ -303,6 +349,7 @@ class ResilienceContext {
     for (let child = context.#firstChild; child !== undefined; child = context.#firstChild) {
       child.#unlink();
       child.#parent = undefined;
+      child.#around = context.#around;
       if (heir !== undefined) heir.#adopt(child);
     }
   }

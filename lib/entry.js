@@ -8,6 +8,7 @@ const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
 const { InternalError, PipelineDisposedError } = require('./errors.js');
 const { LENT, SETTLED, WAITING } = require('./execution-state.js');
 const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, hot } = require('./native.js');
+const { noteWait } = require('./self-wait.js');
 const { setClock } = require('./timer.js');
 const { withoutStack } = require('./refusal.js');
 const { refused, timedOut } = require('./turned-away.js');
@@ -87,6 +88,7 @@ function go(execution, segment, parameter) {
     execution.stores = new CallerStores(execution);
     keepScope(execution, segment);
     afterCall();
+    if (execution.state === WAITING) noteWait(execution, segment);
   } else if (answer < 0) {
     refused(execution, 0, REASONS[-answer], channel[ACTIVE], channel[QUEUED], channel[RETRY_AFTER]);
   } else {

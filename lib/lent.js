@@ -3,7 +3,7 @@
 // Executions that hold a lent permit and that nothing but their callback can end: no deadline, nobody above who
 // could abort them. All that is left to do at their end is to give the permit back, by the same functions for all.
 
-const { storage } = require('./context.js');
+const { ResilienceContext, storage } = require('./context.js');
 const { afterCall } = require('./dispatch.js');
 const { lost, recoverSoon } = require('./lost.js');
 const nesting = require('./nesting.js');
@@ -11,12 +11,54 @@ const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { plain, rejectSoon } = require('./promises.js');
 const { OUTCOME } = require('./role.js');
 
-/** @typedef {import('./context.js').ResilienceContext} ResilienceContext */
+/** A permit, lent to one execution after the other: by it is known which of them are under way. */
+class LentPermit {
+  /** @type {ResilienceContext | undefined} */
+  holder;
+  /** Of the free ones. @type {LentPermit | undefined} */
+  next;
+
+  /**
+   * @param {Lender} lender
+   * @param {import('./segment.js').Segment} segment
+   */
+  constructor(lender, segment) {
+    this.segment = segment;
+    const succeeded = (/** @type {unknown} */ value) => {
+      lender.giveBack(this);
+      return value;
+    };
+    const failed = (/** @type {unknown} */ error) => {
+      lender.giveBack(this);
+      throw error;
+    };
+    const succeededAsOutcome = (/** @type {unknown} */ value) => {
+      lender.giveBack(this);
+      return new OutcomeSuccess(value);
+    };
+    const failedAsOutcome = (/** @type {unknown} */ error) => {
+      lender.giveBack(this);
+      return new OutcomeFailure(error);
+    };
+    /** By what an execution's promise settles with: its value, or an outcome. */
+    this.forms = [
+      { succeeded, failed },
+      { succeeded: succeededAsOutcome, failed: failedAsOutcome },
+    ];
+    this.lender = lender;
+  }
+
+  /** There was no room to give it back in. */
+  recover() {
+    this.lender.giveBack(this);
+  }
+}
 
 class Lender {
   #segment;
   #ambient;
-  #forms;
+  /** As many as were needed at once. @type {LentPermit | undefined} */
+  #free;
 
   /**
    * @param {import('./segment.js').Segment} segment
@@ -25,27 +67,6 @@ class Lender {
   constructor(segment, ambient) {
     this.#segment = segment;
     this.#ambient = ambient;
-    const succeeded = (/** @type {unknown} */ value) => {
-      this.#giveBack();
-      return value;
-    };
-    const failed = (/** @type {unknown} */ error) => {
-      this.#giveBack();
-      throw error;
-    };
-    const succeededAsOutcome = (/** @type {unknown} */ value) => {
-      this.#giveBack();
-      return new OutcomeSuccess(value);
-    };
-    const failedAsOutcome = (/** @type {unknown} */ error) => {
-      this.#giveBack();
-      return new OutcomeFailure(error);
-    };
-    /** By what an execution's promise settles with: its value, or an outcome. */
-    this.#forms = [
-      { succeeded, failed },
-      { succeeded: succeededAsOutcome, failed: failedAsOutcome },
-    ];
   }
 
   /** Whether an execution can have a permit, and be kept from nesting too deep. */
@@ -61,7 +82,11 @@ class Lender {
    * @returns {Promise<any>}
    */
   run(context, callback, form) {
-    const { succeeded, failed } = this.#forms[form];
+    const permit = this.#free ?? new LentPermit(this, this.#segment);
+    this.#free = permit.next;
+    permit.holder = context;
+    ResilienceContext.lend(context, permit);
+    const { succeeded, failed } = permit.forms[form];
     const segment = this.#segment;
     segment.permits -= 1;
     const { depth } = nesting;
@@ -82,12 +107,15 @@ class Lender {
       }
       const called = segment.giveBack();
       isHeld = false;
+      permit.holder = undefined;
+      permit.next = this.#free;
+      this.#free = permit;
       if (called) afterCall();
       if (form === OUTCOME) return Promise.resolve(ok ? new OutcomeSuccess(result) : new OutcomeFailure(result));
       return ok ? Promise.resolve(result) : rejectSoon(result);
     } catch (error) {
       // The stack is full: the permit is given back when there is room.
-      if (isHeld) lost[lost.length] = this;
+      if (isHeld) lost[lost.length] = permit;
       recoverSoon();
       throw error;
     } finally {
@@ -95,12 +123,13 @@ class Lender {
     }
   }
 
-  recover() {
-    this.#giveBack();
-  }
-
-  #giveBack() {
-    if (this.#segment.giveBack()) afterCall();
+  /** @param {LentPermit} permit */
+  giveBack(permit) {
+    const called = this.#segment.giveBack();
+    permit.holder = undefined;
+    permit.next = this.#free;
+    this.#free = permit;
+    if (called) afterCall();
   }
 }
 

@@ -33,6 +33,7 @@ const { setClock } = require('./timer.js');
  * @property {() => void} [keyEvicted] Hears that it forgot a key for want of room.
  * @property {(place: GatePlace) => void} [attach] Gives the gate access to its live state.
  * @property {number} [timeoutMs]
+ * @property {number} [queueTimeoutMs]
  * @property {number} [abandoned]
  */
 

@@ -50,4 +50,5 @@ module.exports = {
   nextTick: nextTick.bind(process),
   queueMicrotask,
   setImmediate: own.setImmediate ?? globalThis.setImmediate,
+  setTimeout: own.setTimeout ?? globalThis.setTimeout,
 };

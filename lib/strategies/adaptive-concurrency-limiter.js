@@ -84,6 +84,7 @@ function adaptiveConcurrencyLimiterStrategy(options = {}) {
         operations: operation === undefined ? undefined : new OperationKeys(),
         refuse: refuseForFull,
         isLimiter: true,
+        queueTimeoutMs,
         onLimitChanged,
         onRejected,
         parameter,

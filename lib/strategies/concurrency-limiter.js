@@ -52,6 +52,7 @@ function concurrencyLimiterStrategy(options, secondQueueLimit) {
         name,
         refuse: refuseForFull,
         isLimiter: true,
+        queueTimeoutMs,
         lends: true,
         onRejected,
         parameter,
