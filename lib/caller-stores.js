@@ -49,14 +49,17 @@ class CallerScope extends AsyncResource {
 }
 
 /**
- * Runs `work` in the stores of a caller, if those were kept.
+ * Runs `work` in the stores of a caller, if those were kept. What makes an error takes its arguments here: the error
+ * would keep what a closure in its stack knows, and that the contexts of executions long over.
  *
+ * @template {any[]} A
  * @param {CallerScope | undefined} caller
- * @param {() => void} work
+ * @param {(...args: A) => void} work
+ * @param {A} args
  */
-function runFor(caller, work) {
-  if (caller === undefined) work();
-  else caller.runInAsyncScope(work);
+function runFor(caller, work, ...args) {
+  if (caller === undefined) work(...args);
+  else caller.runInAsyncScope(work, undefined, ...args);
 }
 
 module.exports = { CallerScope, CallerStores, runFor };

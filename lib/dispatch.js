@@ -156,12 +156,12 @@ function handle(kind, subject, gate, a, b, c, d, e, f, g, h, i) {
       break;
     case EFFECT.REJECTED: {
       const waiter = find(subject);
-      if (waiter !== undefined) runFor(waiter.rare?.caller, () => refused(waiter, gate, REASONS[a], b, c, d));
+      if (waiter !== undefined) runFor(waiter.rare?.caller, refused, waiter, gate, REASONS[a], b, c, d);
       break;
     }
     case EFFECT.TIMED_OUT: {
       const execution = find(subject);
-      if (execution !== undefined) runFor(execution.rare?.caller, () => timedOut(execution, gate));
+      if (execution !== undefined) runFor(execution.rare?.caller, timedOut, execution, gate);
       break;
     }
     case EFFECT.LIMIT_CHANGED:
