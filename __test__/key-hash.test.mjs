@@ -141,3 +141,20 @@ test('each process has a seed of its own', (t) => {
   const [one, other] = [KEY, KEY.toReversed()].map((seed) => hashKeyedBy(t, seed)('the key'));
   assert.notEqual(one, other);
 });
+
+test('of a long text the two ends and the length count, and nothing that would take time', (t) => {
+  const hashKey = hashKeyedBy(t, [1, 2, 3, 4, 5, 6, 7, 8]);
+  const text = 'x'.repeat(10_000);
+  const other = (index) => `${text.slice(0, index)}y${text.slice(index + 1)}`;
+  const hashes = [text, `${text}x`, other(0), other(2047), other(9999), other(7952), 'x'.repeat(4096), 'x'.repeat(4097)];
+  assert.equal(new Set(hashes.map(hashKey)).size, hashes.length);
+  assert.equal(hashKey(other(5000)), hashKey(text));
+  let reads = 0;
+  const { charCodeAt } = String.prototype;
+  t.mock.method(String.prototype, 'charCodeAt', function (index) {
+    reads += 1;
+    return Reflect.apply(charCodeAt, this, [index]);
+  });
+  hashKey('z'.repeat(10_000_000));
+  assert.ok(reads < 5000, `${reads}`);
+});

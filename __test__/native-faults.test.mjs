@@ -79,3 +79,11 @@ test('a failure of an algorithm that is called alone is an InternalError', (t) =
     assert.equal(typeof make().onSample(sample), 'number');
   }
 });
+
+test('an array that is no channel is refused, and left as it is', () => {
+  for (const length of [0, 3, 15, 100]) {
+    const array = new Float64Array(length);
+    assert.throws(() => new binding.Thread(array), /the channel must hold exactly \d+ numbers/);
+    assert.ok(array.every((number) => number === 0));
+  }
+});

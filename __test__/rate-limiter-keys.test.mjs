@@ -276,3 +276,31 @@ test('distinct keys never share a permit: a million random ones', async () => {
   const { keys, evictions } = pipeline.getStrategy('RateLimiter');
   assert.deepEqual([ran, keys, evictions], [total, total, 0]);
 });
+
+test('a key that is used up outlives a flood of others, and nobody who has permits is refused for waiters', async (t) => {
+  simulate(t);
+  const flood = keyed({ maxKeys: 160, permitLimit: 2, window: 1000 });
+  for (const expected of [true, true, false]) assert.equal(await flood.runs('attacker'), expected);
+  for (let other = 0; other < 2000; other += 1) assert.equal(await flood.runs(`net-${other}`), true);
+  assert.equal(flood.limiter.availableFor('attacker'), 0);
+  assert.equal(await flood.runs('attacker'), false);
+  assert.equal(flood.limiter.keys, 160);
+
+  const waits = keyed({ maxKeys: 32, queueLimit: 1, window: 1000 });
+  const waiting = [];
+  for (let key = 0; key < 32; key += 1) {
+    assert.equal(await waits.runs(`w-${key}`), true);
+    waiting.push(hold(waits.pipeline, { properties: [['key', `w-${key}`]] }));
+  }
+  assert.equal(waits.limiter.queued, 30);
+  for (const fresh of ['n-1', 'n-2', 'n-3']) {
+    assert.equal(waits.limiter.availableFor(fresh), 1);
+    assert.equal(await waits.runs(fresh), true);
+  }
+  const all = keyed({ maxKeys: 1, queueLimit: 1, window: 1000 });
+  await all.runs('a');
+  waiting.push(hold(all.pipeline, { properties: [['key', 'a']] }));
+  assert.deepEqual([all.limiter.availableFor('new'), await all.runs('new')], [0, false]);
+  for (const { finish } of waiting) finish();
+  for (const { pipeline } of [waits, all]) pipeline.dispose();
+});

@@ -66,7 +66,8 @@ pub struct Channel(Float64Array);
 impl Channel {
     /// `None` if the array has not exactly [`LENGTH`] numbers.
     pub fn new(array: Float64Array) -> Option<Self> {
-        (array.len() == LENGTH).then_some(Self(array))
+        // Not made before it is known to be one: what is dropped is written to.
+        (array.len() == LENGTH).then(|| Self(array))
     }
 
     /// The fake clock's time, if one is in use.

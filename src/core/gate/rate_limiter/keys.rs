@@ -4,7 +4,9 @@
 //!
 //! - Every entry is in the index, and either *pinned*, because someone waits for its key, or in the list of
 //!   uses: from the most recently used one to the least.
-//! - A pinned entry is never forgotten. Of the others the least recently used goes first.
+//! - A pinned entry is never forgotten. Of the others the least recently used goes first; if all of its permits are
+//!   taken, it is held in a second, smaller table, from which it comes back.
+//! - Of a table of 16 entries or more, a sixteenth is never pinned: a newcomer finds a place.
 //! - There are never more than `max_keys` entries. A place that is vacant is used before the table grows.
 //!
 //! Every operation is O(1), but for the growth of the table.
@@ -12,6 +14,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::held::HeldKeys;
 use super::schedule::Schedule;
 use super::spread::Spread;
 
@@ -22,6 +25,8 @@ const PINNED: u32 = u32::MAX - 1;
 /// How many idle entries a newcomer clears away: one more than it adds, so that a table shrinks to what is in
 /// use.
 const CLEARED: usize = 2;
+/// One of so many entries cannot be pinned, and as many exhausted keys are held beside the table.
+const SHARE: usize = 16;
 
 #[derive(Debug)]
 struct Entry<S> {
@@ -42,6 +47,8 @@ pub struct Keys<R: Schedule> {
     /// The first vacant place; the others follow by `older`.
     vacant: u32,
     most: usize,
+    pinned: usize,
+    held: HeldKeys<R::State>,
     evictions: u64,
 }
 
@@ -56,6 +63,8 @@ impl<R: Schedule> Keys<R> {
             oldest: NONE,
             vacant: NONE,
             most: max_keys,
+            pinned: 0,
+            held: HeldKeys::new(max_keys / SHARE),
             evictions: 0,
         }
     }
@@ -102,13 +111,19 @@ impl<R: Schedule> Keys<R> {
                 let available = self.rule.available(&self.entries[slot as usize].state, now);
                 (available, self.is_pinned(slot).then_some(slot))
             }
-            None => (self.rule.available(&R::State::default(), now), None),
+            // It would have to be refused.
+            None if self.is_full_of_pinned() => (0, None),
+            None => {
+                let unseen = R::State::default();
+                (self.rule.available(self.held.get(key).unwrap_or(&unseen), now), None)
+            }
         }
     }
 
     /// When all permits of `key` are due.
     pub fn reset_at(&self, key: u64, now: u64) -> u64 {
-        self.index.get(&key).map_or(now, |&slot| self.rule.reset_at(&self.entries[slot as usize].state, now))
+        let state = self.index.get(&key).map(|&slot| &self.entries[slot as usize].state);
+        state.or_else(|| self.held.get(key)).map_or(now, |state| self.rule.reset_at(state, now))
     }
 
     /// Whether someone waits for the key at `slot`.
@@ -116,14 +131,26 @@ impl<R: Schedule> Keys<R> {
         self.entries[slot as usize].newer == PINNED
     }
 
+    /// Whether one more key may be pinned.
+    pub const fn can_pin(&self) -> bool {
+        self.pinned < self.most - self.most / SHARE
+    }
+
+    /// Whether no place could be had for a key that has none.
+    fn is_full_of_pinned(&self) -> bool {
+        self.oldest == NONE && self.len() >= self.most
+    }
+
     /// Keeps the key at `slot`, which is not pinned.
     pub fn pin(&mut self, slot: u32) {
+        self.pinned += 1;
         self.unlink(slot);
         self.entries[slot as usize].newer = PINNED;
     }
 
     /// Makes the pinned key at `slot` the most recently used one.
     pub fn unpin(&mut self, slot: u32) {
+        self.pinned -= 1;
         self.link(slot);
     }
 
@@ -134,14 +161,14 @@ impl<R: Schedule> Keys<R> {
                 _ => break,
             }
         }
-        if self.len() >= self.most {
-            if self.oldest == NONE {
-                return None;
-            }
-            self.forget(self.oldest);
-            self.evictions += 1;
+        if self.is_full_of_pinned() {
+            return None;
         }
-        let entry = Entry { state: R::State::default(), key, newer: NONE, older: NONE };
+        let state = self.held.take(key).unwrap_or_default();
+        if self.len() >= self.most {
+            self.evict(self.oldest, now);
+        }
+        let entry = Entry { state, key, newer: NONE, older: NONE };
         let slot = self.vacant;
         let slot = if let Some(place) = self.entries.get_mut(slot as usize) {
             self.vacant = place.older;
@@ -154,6 +181,15 @@ impl<R: Schedule> Keys<R> {
         self.index.insert(key, slot);
         self.link(slot);
         Some(slot)
+    }
+
+    /// Forgets an entry that is neither pinned nor idle, but for a while if its permits are all taken.
+    fn evict(&mut self, slot: u32, now: u64) {
+        let entry = &mut self.entries[slot as usize];
+        let (key, state) = (entry.key, std::mem::take(&mut entry.state));
+        self.forget(slot);
+        let lost = if self.rule.available(&state, now) == 0 { self.held.put(key, state) } else { Some(state) };
+        self.evictions += u64::from(lost.is_some_and(|state| !self.rule.is_idle(&state, now)));
     }
 
     /// Makes the place of an entry that is not pinned vacant.
@@ -260,8 +296,37 @@ mod tests {
             assert!(ask(&mut keys, key, 0));
             assert!(keys.len() <= 1000);
         }
-        assert_eq!(keys.evictions(), 999_000);
+        assert_eq!(keys.evictions(), 999_000 - 1000 / 16);
         assert!(keys.entries.capacity() <= 1024 && keys.index.capacity() <= 4096);
+    }
+
+    #[test]
+    fn a_key_that_is_used_up_outlives_a_flood_of_others() {
+        let mut keys = Keys::new(FixedWindow::new(2, 1000), 160);
+        assert!(ask(&mut keys, 7, 0) && ask(&mut keys, 7, 0) && !ask(&mut keys, 7, 0));
+        for key in 1000..100_000 {
+            assert!(ask(&mut keys, key, 1));
+        }
+        assert_eq!((keys.available(7, 2), keys.reset_at(7, 2), keys.len()), ((0, None), 1000, 160));
+        assert!(!ask(&mut keys, 7, 999));
+        assert!(ask(&mut keys, 7, 1000));
+    }
+
+    #[test]
+    fn a_sixteenth_of_a_table_is_never_pinned_so_that_newcomers_find_room() {
+        let mut keys = Keys::new(FixedWindow::new(1, 10), 32);
+        for key in 0..32 {
+            let slot = keys.enter(key, 0).expect("there is room");
+            assert_eq!(keys.can_pin(), key < 30);
+            if keys.can_pin() {
+                keys.pin(slot);
+            }
+        }
+        assert!(ask(&mut keys, 100, 0) && ask(&mut keys, 101, 0) && ask(&mut keys, 102, 0));
+        let mut small = self::keys(1);
+        let slot = small.enter(1, 0).expect("there is room");
+        small.pin(slot);
+        assert_eq!((small.enter(2, 0), small.available(2, 0)), (None, (0, None)));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //!
 //! A permit is never given back: it comes back when its time is over, by one of three rules. What is remembered
 //! of a key is bounded in size, and so is the number of keys: when the table is full, the least recently used
-//! key is forgotten, idle keys first. A key for which someone waits is never forgotten.
+//! key is forgotten, idle keys first. A key whose permits are all taken then lasts for a while in a smaller table, and
+//! one for which someone waits is never forgotten.
 
 mod fixed_window;
+mod held;
 mod keys;
 mod schedule;
 mod sliding_window;
@@ -175,7 +177,7 @@ impl RateLimiter {
         let due = Nanos::new(due);
         let (rank, due) = match self.waiters.get_mut(&slot) {
             Some(waiters) if waiters.len() < self.queue_limit => (waiters.push(Priority::DEFAULT, ticket), None),
-            None if self.queue_limit > 0 => {
+            None if self.queue_limit > 0 && with!(&self.table, keys => keys.can_pin()) => {
                 with!(&mut self.table, keys => keys.pin(slot));
                 (self.waiters.entry(slot).or_default().push(Priority::DEFAULT, ticket), Some(due))
             }
