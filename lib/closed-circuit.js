@@ -92,7 +92,7 @@ class ClosedCircuit {
   /** Whether an execution is let in, and kept from nesting too deep. */
   get isOpen() {
     const segment = this.#segment;
-    if (segment.disposed || nesting.isTooDeep()) return false;
+    if (segment.disposed || (nesting.depth >= nesting.MAX_DEPTH && nesting.isTooDeep())) return false;
     if (segment.epoch === undefined) {
       setClock();
       const epoch = hot.closedEpoch(segment.key);

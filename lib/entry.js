@@ -72,7 +72,9 @@ function go(execution, segment, parameter) {
   if (answer > PLACE) {
     execution.ticket = answer;
     executions[answer & PLACE] = execution;
-    if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) keepScope(execution, segment);
+    if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) {
+      keepScope(execution, segment.hearsEnds || segment.telemetry.hearsEnds());
+    }
     afterCall();
     // Effects of the call may have run user code that aborted this execution.
     if (execution.state === WAITING) execution.run();
@@ -86,7 +88,7 @@ function go(execution, segment, parameter) {
     execution.ticket = -answer;
     executions[execution.ticket & PLACE] = execution;
     execution.stores = new CallerStores(execution);
-    keepScope(execution, segment);
+    keepScope(execution, segment.hearsEnds || segment.telemetry.hearsWaits());
     afterCall();
     if (execution.state === WAITING) noteWait(execution, segment);
   } else if (answer < 0) {
@@ -102,10 +104,10 @@ function go(execution, segment, parameter) {
  * Keeps the stores of the caller, if somebody hears how others end the execution.
  *
  * @param {Execution} execution
- * @param {Segment} segment
+ * @param {boolean} isHeard
  */
-function keepScope(execution, segment) {
-  if (segment.isHeard || execution.rare?.stream?.isHeard) execution.more.caller = new CallerScope();
+function keepScope(execution, isHeard) {
+  if (isHeard || execution.rare?.stream?.isHeard) execution.more.caller = new CallerScope();
 }
 
 module.exports = { beginEntry };

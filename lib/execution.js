@@ -166,7 +166,7 @@ class Execution {
 
   /** Runs the callback. */
   run() {
-    if (nesting.isTooDeep()) {
+    if (nesting.depth >= nesting.MAX_DEPTH && nesting.isTooDeep()) {
       Promise.resolve().then(() => {
         // Nothing is on the stack: what is still counted was cut off, by a timeout of `vm`.
         nesting.depth = 0;

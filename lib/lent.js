@@ -72,7 +72,7 @@ class Lender {
   /** Whether an execution can have a permit, and be kept from nesting too deep. */
   get isOpen() {
     const { disposed, permits } = this.#segment;
-    return permits > 0 && !disposed && !nesting.isTooDeep();
+    return permits > 0 && !disposed && !(nesting.depth >= nesting.MAX_DEPTH && nesting.isTooDeep());
   }
 
   /**

@@ -14,9 +14,9 @@ const nesting = {
    * no `finally` runs then. Whoever raises it restores it.
    */
   depth: 0,
-  /** Whether the next callback has to start in a turn of its own. */
+  MAX_DEPTH,
+  /** Whether the next callback has to start in a turn of its own, asked from `MAX_DEPTH` on. */
   isTooDeep() {
-    if (nesting.depth < MAX_DEPTH) return false;
     if (!hasRoom()) return true;
     nesting.depth = 0;
     return false;

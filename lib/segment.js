@@ -105,7 +105,6 @@ class Segment {
   epoch = undefined;
   /** Whether somebody may wait for a permit: then none is given back here. */
   contended = false;
-  #hearsEnds;
 
   /**
    * @param {Gate[]} gates
@@ -124,7 +123,8 @@ class Segment {
     this.lends = gates.length === 1 && gates[0].lends === true && this.parameter === undefined;
     this.isCircuitAlone = gates.length === 1 && gates[0].circuit !== undefined && !gates[0].measures;
     this.hasDeadline = gates.some((gate) => gate.timeoutMs !== undefined);
-    this.#hearsEnds = gates.some(({ hears, onRejected, onTimeout }) => hears || onRejected || onTimeout);
+    /** Whether functions of the user's hear of executions that something else than their callback has ended. */
+    this.hearsEnds = gates.some(({ hears, onRejected, onTimeout }) => hears || onRejected || onTimeout);
     /** Indexes of the gates that learn from outcomes. */
     this.learners = gates.flatMap((gate, index) => (gate.judge === undefined ? [] : [index]));
     this.judgesSuccess = gates.some(({ judge }) => judge?.judgesSuccess);
@@ -135,10 +135,6 @@ class Segment {
     gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index, owner: this }));
   }
 
-  /** Whether a function of the user's hears of an execution that something else than its callback has ended. */
-  get isHeard() {
-    return this.#hearsEnds || this.telemetry.hearsEnds();
-  }
 
   /**
    * What each gate learns from an outcome, two bits a gate.

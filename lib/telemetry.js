@@ -34,16 +34,16 @@ const EVENTS = Object.fromEntries(
   ]),
 );
 
-const { PipelineExecuting, PipelineExecuted } = EVENTS;
-const ENDS = [
+const {
+  PipelineExecuting,
   PipelineExecuted,
-  EVENTS.OnTimeout,
-  EVENTS.OnRateLimiterRejected,
-  EVENTS.OnCircuitOpened,
-  EVENTS.OnCircuitHalfOpened,
-  EVENTS.OnCircuitClosed,
-  EVENTS.CallbackError,
-];
+  OnTimeout,
+  OnRateLimiterRejected,
+  OnCircuitOpened,
+  OnCircuitHalfOpened,
+  OnCircuitClosed,
+  CallbackError,
+} = EVENTS;
 
 /** The events of one pipeline, for its listener and for `diagnostics_channel`. */
 class Telemetry {
@@ -66,9 +66,25 @@ class Telemetry {
     );
   }
 
-  /** Whether anyone hears of an execution that something else than its callback has ended, or of what that moved. */
+  /** Whether anyone hears of an execution that runs and that a deadline ends, or of what that moves. */
   hearsEnds() {
-    return this.listener !== undefined || ENDS.some(({ channel }) => channel.hasSubscribers);
+    return (
+      this.listener !== undefined ||
+      PipelineExecuted.channel.hasSubscribers ||
+      OnTimeout.channel.hasSubscribers ||
+      OnCircuitOpened.channel.hasSubscribers ||
+      CallbackError.channel.hasSubscribers
+    );
+  }
+
+  /** The same of one that waits, and that others let in or turn away. */
+  hearsWaits() {
+    return (
+      this.hearsEnds() ||
+      OnRateLimiterRejected.channel.hasSubscribers ||
+      OnCircuitHalfOpened.channel.hasSubscribers ||
+      OnCircuitClosed.channel.hasSubscribers
+    );
   }
 
   /**

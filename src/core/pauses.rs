@@ -29,8 +29,6 @@ pub struct Pauses {
     newest: Nanos,
     /// When the thread has to look again.
     due: Option<Nanos>,
-    /// The time of the last call.
-    now: Nanos,
     /// Oldest first, from and to.
     past: VecDeque<(Nanos, Nanos)>,
 }
@@ -44,7 +42,6 @@ impl Pauses {
     /// A call at `now`.
     pub fn look(&mut self, now: Nanos) {
         self.elsewhere = false;
-        self.now = now;
         let Some(due) = self.due.filter(|due| *due <= now) else { return };
         if now.ms_since(due) >= LOOK_MS {
             if self.past.len() == KEPT {
@@ -68,13 +65,13 @@ impl Pauses {
     }
 
     /// The latency of one more execution counts.
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, now: Nanos) {
         self.measured += 1;
         if !self.watched || self.elsewhere {
             return;
         }
-        self.newest = self.now;
-        let soon = self.now.plus_ms(LOOK_MS);
+        self.newest = now;
+        let soon = now.plus_ms(LOOK_MS);
         self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
     }
 
@@ -108,15 +105,19 @@ mod tests {
         pauses.look(Nanos::from_ms(ms));
     }
 
+    fn begin(pauses: &mut Pauses, ms: f64) {
+        look(pauses, ms);
+        pauses.begin(Nanos::from_ms(ms));
+    }
+
     fn seen(pauses: &Pauses, since_ms: f64) -> f64 {
-        pauses.ms_between(Nanos::from_ms(since_ms), pauses.now)
+        pauses.ms_between(Nanos::from_ms(since_ms), Nanos::new(u64::MAX))
     }
 
     #[test]
     fn a_look_that_is_much_too_late_tells_of_a_pause() {
         let mut pauses = watched();
-        look(&mut pauses, 100.0);
-        pauses.begin();
+        begin(&mut pauses, 100.0);
         assert_eq!(pauses.due(), Some(Nanos::from_ms(120.0)));
         look(&mut pauses, 139.0);
         assert!((seen(&pauses, 50.0)).abs() < f64::EPSILON);
@@ -129,8 +130,7 @@ mod tests {
     #[test]
     fn what_looks_all_the_time_has_no_pause() {
         let mut pauses = watched();
-        look(&mut pauses, 0.0);
-        pauses.begin();
+        begin(&mut pauses, 0.0);
         for ms in 1..100 {
             look(&mut pauses, f64::from(ms) * 15.0);
         }
@@ -140,11 +140,11 @@ mod tests {
     #[test]
     fn nobody_has_to_look_while_no_latency_counts_and_seldom_while_it_is_long() {
         let mut pauses = watched();
-        pauses.begin();
-        pauses.begin();
+        begin(&mut pauses, 0.0);
+        begin(&mut pauses, 0.0);
         look(&mut pauses, 8000.0);
         assert_eq!(pauses.due(), Some(Nanos::from_ms(9000.0)));
-        pauses.begin();
+        begin(&mut pauses, 8000.0);
         assert_eq!(pauses.due(), Some(Nanos::from_ms(8020.0)));
         for _ in 0..3 {
             pauses.end();
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn simulated_time_has_no_pauses() {
         let mut pauses = Pauses::default();
-        pauses.begin();
+        begin(&mut pauses, 0.0);
         assert_eq!(pauses.due(), None);
         look(&mut pauses, 1e9);
         assert!((seen(&pauses, 0.0)).abs() < f64::EPSILON);

@@ -165,7 +165,7 @@ impl Segment {
                     if let Some(ticket) = ledger.tickets.get_mut(key) {
                         ticket.pass(hold);
                         if self.gates[index].measures() {
-                            ticket.measure(&mut ledger.pauses);
+                            ticket.measure(ledger.now, &mut ledger.pauses);
                         }
                     }
                 }

@@ -95,10 +95,10 @@ impl Ticket {
     }
 
     /// A gate that it passes learns from its latency.
-    pub fn measure(&mut self, pauses: &mut Pauses) {
+    pub fn measure(&mut self, now: Nanos, pauses: &mut Pauses) {
         if !self.measured {
             self.measured = true;
-            pauses.begin();
+            pauses.begin(now);
         }
     }
 

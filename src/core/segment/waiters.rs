@@ -53,7 +53,7 @@ impl Segment {
         let Some(ticket) = ledger.tickets.get_mut(key) else { return false };
         let timer = ticket.wait.take().and_then(|wait| wait.timer);
         if self.gates[ticket.passed].measures() {
-            ticket.measure(&mut ledger.pauses);
+            ticket.measure(ledger.now, &mut ledger.pauses);
         }
         ticket.pass(hold);
         ledger.disarm(timer);
