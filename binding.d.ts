@@ -141,6 +141,8 @@ export interface NativeCaller {
   retries: number
   retryDelayMs: number
   retryBackoff: number
+  cpu?: NativeService
+  streams: boolean
 }
 
 /** See [`CallerFigures`]. */
@@ -161,6 +163,26 @@ export interface NativeDependency {
   stallMs: number
 }
 
+/** See [`EventLoop`]. Pauses infinitely far apart are none. Without `overload` calls pass the limiter. */
+export interface NativeEventLoop {
+  cpu: NativeService
+  before: number
+  ioCalls: number
+  fresh: boolean
+  acceptsAll: boolean
+  backlog: number
+  turnMs: number
+  acceptMs: number
+  parseMs: number
+  refuseMs: number
+  answerMs: number
+  pauseEveryMs: number
+  pauseMs: number
+  overload: boolean
+  targetMs: number
+  maxMs: number
+}
+
 /** See [`Figures`]. */
 export interface NativeFigures {
   offered: number
@@ -171,6 +193,7 @@ export interface NativeFigures {
   meanLatency: number
   rejected: number
   falseRejects: number
+  rejectedP99: number
   timedOut: number
   lost: number
   limit: number
@@ -259,6 +282,7 @@ export interface NativeScenario {
   callers: Array<NativeCaller>
   phases: Array<NativePhase>
   windows: Array<NativeWindow>
+  eventLoop?: NativeEventLoop
 }
 
 /** See [`Series`]. */

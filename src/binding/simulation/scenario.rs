@@ -4,7 +4,9 @@ use napi_derive::napi;
 
 use crate::core::algorithm::Algorithm;
 use crate::core::queue::Overflow;
-use crate::core::simulate::scenario::{Arrivals, Caller, Dependency, Limiter, Phase, Retries, Scenario, Stall};
+use crate::core::simulate::scenario::{
+    Arrivals, Caller, Costs, Dependency, EventLoop, Limiter, Overload, Phase, Retries, Scenario, Stall,
+};
 use crate::core::simulate::service::{Service, Spread};
 
 /// See [`Scenario`]. Infinite for no deadline and no timeout.
@@ -21,6 +23,28 @@ pub struct NativeScenario {
     pub callers: Vec<NativeCaller>,
     pub phases: Vec<NativePhase>,
     pub windows: Vec<NativeWindow>,
+    pub event_loop: Option<NativeEventLoop>,
+}
+
+/// See [`EventLoop`]. Pauses infinitely far apart are none. Without `overload` calls pass the limiter.
+#[napi(object)]
+pub struct NativeEventLoop {
+    pub cpu: NativeService,
+    pub before: f64,
+    pub io_calls: u32,
+    pub fresh: bool,
+    pub accepts_all: bool,
+    pub backlog: u32,
+    pub turn_ms: f64,
+    pub accept_ms: f64,
+    pub parse_ms: f64,
+    pub refuse_ms: f64,
+    pub answer_ms: f64,
+    pub pause_every_ms: f64,
+    pub pause_ms: f64,
+    pub overload: bool,
+    pub target_ms: f64,
+    pub max_ms: f64,
 }
 
 /// See [`Limiter`]. `overflow` is 0 for reject-new, 1 for drop-oldest, 2 for drop-lowest-priority.
@@ -71,6 +95,8 @@ pub struct NativeCaller {
     pub retries: u32,
     pub retry_delay_ms: f64,
     pub retry_backoff: f64,
+    pub cpu: Option<NativeService>,
+    pub streams: bool,
 }
 
 /// See [`Phase`]. Both stall fields are there, or none.
@@ -99,7 +125,9 @@ impl NativeScenario {
     }
 
     pub fn into_core(self, algorithm: Option<Algorithm>) -> Scenario {
-        let Self { duration_ms, deadline_ms, timeout_ms, limiter, dependency, callers, phases, .. } = self;
+        let Self {
+            duration_ms, deadline_ms, timeout_ms, limiter, dependency, callers, phases, event_loop, ..
+        } = self;
         Scenario {
             duration_ms,
             deadline_ms,
@@ -127,7 +155,7 @@ impl NativeScenario {
             },
             callers: callers.into_iter().map(Into::into).collect(),
             phases: phases.into_iter().map(Into::into).collect(),
-            event_loop: None,
+            event_loop: event_loop.map(Into::into),
         }
     }
 }
@@ -170,8 +198,32 @@ impl From<NativeCaller> for Caller {
                 delay_ms: caller.retry_delay_ms,
                 backoff: caller.retry_backoff,
             }),
-            cpu: None,
-            streams: false,
+            cpu: caller.cpu.map(Into::into),
+            streams: caller.streams,
+        }
+    }
+}
+
+impl From<NativeEventLoop> for EventLoop {
+    fn from(described: NativeEventLoop) -> Self {
+        let NativeEventLoop { target_ms, max_ms, .. } = described;
+        Self {
+            cpu: described.cpu.into(),
+            before: described.before,
+            io_calls: described.io_calls,
+            fresh: described.fresh,
+            accepts_all: described.accepts_all,
+            backlog: described.backlog as usize,
+            costs: Costs {
+                turn_ms: described.turn_ms,
+                accept_ms: described.accept_ms,
+                parse_ms: described.parse_ms,
+                refuse_ms: described.refuse_ms,
+                answer_ms: described.answer_ms,
+            },
+            pause: stall(described.pause_every_ms, described.pause_ms),
+            tells_idle: true,
+            overload: described.overload.then_some(Overload { target_ms, max_ms }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a span of a run comes to, in numbers.
 
 use super::record::{Call, End, Record};
-use super::scenario::{Costs, EventLoop, Phase, Scenario, Stall};
+use super::scenario::{EventLoop, Phase, Scenario, Stall};
 
 /// Recovery is judged by the goodput of so much time.
 const RECOVERY_SPAN_MS: f64 = 5_000.0;
@@ -25,8 +25,10 @@ pub struct Figures {
     pub mean_latency: f64,
     /// The share of calls that were turned away.
     pub rejected: f64,
-    /// The share that was turned away while a worker of the dependency had nothing to do.
+    /// The share that was turned away while a worker of the dependency had nothing to do, or the event loop slept.
     pub false_rejects: f64,
+    /// 99 % of the calls that were turned away were told within this time.
+    pub rejected_p99: f64,
     /// The share that the timeout ended.
     pub timed_out: f64,
     /// The share that the dependency failed.
@@ -75,6 +77,8 @@ pub fn figures(scenario: &Scenario, record: &Record, from_ms: f64, to_ms: f64) -
     let possible = possible(scenario, &came, from_ms, to_ms);
     let falls = record.limits.windows(2).filter(|pair| pair[1].1 < pair[0].1 && within(pair[1].0));
     let [p50, p99] = quantiles(&answers, [0.5, 0.99]);
+    let refusals: Vec<&Call> = came.iter().copied().filter(|call| is_refusal(call)).collect();
+    let [rejected_p99] = quantiles(&refusals, [0.99]);
     Figures {
         offered: count(came.len()) * 1000.0 / span,
         throughput: count(answers.len()) * 1000.0 / span,
@@ -84,6 +88,7 @@ pub fn figures(scenario: &Scenario, record: &Record, from_ms: f64, to_ms: f64) -
         mean_latency: answers.iter().map(|call| f64::from(call.took_ms)).sum::<f64>() / count(answers.len()),
         rejected: share(&[End::Refused, End::RefusedIdle]),
         false_rejects: share(&[End::RefusedIdle]),
+        rejected_p99,
         timed_out: share(&[End::TimedOut]),
         lost: share(&[End::Lost]),
         limit,
@@ -95,8 +100,7 @@ pub fn figures(scenario: &Scenario, record: &Record, from_ms: f64, to_ms: f64) -
             .map(|caller| {
                 let own: Vec<&Call> =
                     came.iter().copied().filter(|call| usize::from(call.caller) == caller).collect();
-                let refused =
-                    own.iter().filter(|call| matches!(call.end, End::Refused | End::RefusedIdle)).count();
+                let refused = own.iter().filter(|call| is_refusal(call)).count();
                 let answered: Vec<&Call> = own.iter().copied().filter(|call| call.end == End::Answered).collect();
                 CallerFigures {
                     offered: count(own.len()) * 1000.0 / span,
@@ -162,10 +166,13 @@ fn bears(scenario: &Scenario, event_loop: &EventLoop, came: &[&Call], from: f64,
         .iter()
         .map(|call| scenario.callers[usize::from(call.caller)].cpu.unwrap_or(event_loop.cpu).mean_ms)
         .sum();
-    let Costs { accept_ms, parse_ms, answer_ms, .. } = event_loop.costs;
-    let each = work / count(calls.len()) + parse_ms + answer_ms + if event_loop.fresh { accept_ms } else { 0.0 };
+    let each = event_loop.cost_ms(work / count(calls.len()));
     let paused = event_loop.pause.map_or(0.0, |Stall { every_ms, length_ms }| length_ms / every_ms);
     (to - from) * (1.0 - paused) / each
+}
+
+const fn is_refusal(call: &Call) -> bool {
+    matches!(call.end, End::Refused | End::RefusedIdle)
 }
 
 fn quantiles<const N: usize>(answers: &[&Call], shares: [f64; N]) -> [f64; N] {

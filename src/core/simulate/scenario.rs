@@ -8,6 +8,9 @@ use crate::core::gate::concurrency::Concurrency;
 use crate::core::gate::deadline::Deadline;
 use crate::core::queue::Overflow;
 
+/// A fixed limit that means none.
+pub const NO_LIMIT: u32 = i32::MAX as u32;
+
 /// One run, but for its seed.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -36,9 +39,12 @@ impl Scenario {
         self.callers.iter().map(|caller| caller.client + 1).max().unwrap_or_default()
     }
 
-    /// The first limits of all clients, added up.
+    /// The first limits of all clients, added up; 0 for no limit.
     #[must_use]
     pub fn first_limit(&self) -> u32 {
+        if self.limiter.algorithm.is_none() && self.limiter.initial_limit >= NO_LIMIT {
+            return 0;
+        }
         self.limiter.initial_limit.saturating_mul(u32::try_from(self.clients()).unwrap_or(u32::MAX))
     }
 
@@ -137,6 +143,15 @@ pub struct EventLoop {
     pub tells_idle: bool,
     /// What lets calls start, in place of the limiter.
     pub overload: Option<Overload>,
+}
+
+impl EventLoop {
+    /// The loop's time for a call that computes so long.
+    #[must_use]
+    pub fn cost_ms(&self, cpu_ms: f64) -> f64 {
+        let Costs { accept_ms, parse_ms, answer_ms, .. } = self.costs;
+        cpu_ms + parse_ms + answer_ms + if self.fresh { accept_ms } else { 0.0 }
+    }
 }
 
 /// Milliseconds of the loop.

@@ -13,7 +13,7 @@ pub struct Series {
     pub limit: Vec<f64>,
     /// The mean in flight.
     pub inflight: Vec<f64>,
-    /// The calls that the dependency serves at once, in the middle of the step.
+    /// The calls that the dependency serves at once, or that keep the event loop busy, in the middle of the step.
     pub capacity: Vec<f64>,
     /// The mean latency of the answers; not a number without any.
     pub latency: Vec<f64>,
@@ -61,12 +61,25 @@ pub fn series(scenario: &Scenario, record: &Record, points: u32) -> Series {
         let (limit, inflight) = record.means(pair[0], pair[1]);
         series.limit.push(limit);
         series.inflight.push(inflight);
-        series.capacity.push(workers(scenario, f64::midpoint(pair[0], pair[1])));
+        series.capacity.push(capacity(scenario, f64::midpoint(pair[0], pair[1])));
     }
     series
 }
 
-fn workers(scenario: &Scenario, at_ms: f64) -> f64 {
-    let changed = scenario.phases.iter().take_while(|phase| phase.at_ms <= at_ms);
-    count(changed.filter_map(|phase| phase.workers).last().unwrap_or(scenario.dependency.workers))
+/// The calls in flight that keep the dependency's workers busy, or the event loop: by Little's law as many as come
+/// while one is under way.
+fn capacity(scenario: &Scenario, at_ms: f64) -> f64 {
+    let mut workers = scenario.dependency.workers;
+    let mut slowdown = 1.0;
+    for phase in scenario.phases.iter().take_while(|phase| phase.at_ms <= at_ms) {
+        workers = phase.workers.unwrap_or(workers);
+        slowdown = phase.slowdown.unwrap_or(slowdown);
+    }
+    let workers = count(workers);
+    scenario.event_loop.as_ref().map_or(workers, |event_loop| {
+        let cost_ms = event_loop.cost_ms(event_loop.cpu.mean_ms);
+        let io_ms = scenario.dependency.service.mean_ms * slowdown * f64::from(event_loop.io_calls);
+        let busy = (io_ms + cost_ms) / cost_ms;
+        if event_loop.io_calls == 0 { busy } else { busy.min(workers) }
+    })
 }

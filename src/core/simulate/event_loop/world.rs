@@ -277,6 +277,7 @@ impl<'a> World<'a> {
 
     fn start(&mut self, call: Key) -> Result<(), Stopped> {
         let Some(open) = self.calls.get(call).copied() else { return Ok(()) };
+        self.catch_up();
         self.inflight += 1;
         if open.io_calls == 0 {
             self.now += open.cpu_ms;
@@ -315,6 +316,7 @@ impl<'a> World<'a> {
     fn answer(&mut self, call: Key) -> Result<(), Stopped> {
         self.now += self.event_loop.costs.answer_ms;
         let Some(open) = self.calls.get(call).copied() else { return Ok(()) };
+        self.catch_up();
         self.inflight -= 1;
         let (end, outcome) =
             if open.is_lost { (End::Lost, Outcome::Drop) } else { (End::Answered, Outcome::Success) };
@@ -350,6 +352,7 @@ impl<'a> World<'a> {
             }
         }
         if limit != self.limit {
+            self.catch_up();
             self.limit = limit;
             self.record.limits.push((self.now, limit));
         }
@@ -413,11 +416,21 @@ impl<'a> World<'a> {
     }
 
     fn mark(&mut self, at: f64) {
+        self.sum_up(at);
+        self.record.marks.push(self.sums);
+    }
+
+    fn sum_up(&mut self, at: f64) {
         let lasted = at - self.sums.at_ms;
         self.sums.limit += f64::from(self.limit) * lasted;
         self.sums.inflight += f64::from(self.inflight) * lasted;
         self.sums.at_ms = at;
-        self.record.marks.push(self.sums);
+    }
+
+    /// Before what is summed up changes: marks that were due until now come first.
+    fn catch_up(&mut self) {
+        self.happen_until(self.now);
+        self.sum_up(self.now);
     }
 
     fn plan_arrival(&mut self, caller: usize, at: f64) {
