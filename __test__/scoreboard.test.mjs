@@ -7,7 +7,7 @@ import { readScenario, simulate } from '@ylcnfrht/resilience/simulate';
 import { isMet } from '../scoreboard/measures.mjs';
 import { PICTURES } from '../scoreboard/page.mjs';
 import { SEEDS, play, runsOf } from '../scoreboard/play.mjs';
-import { gradient2Reference, reference, rows } from '../scoreboard/rows.mjs';
+import { eventLoopRows, gradient2Reference, reference, rows } from '../scoreboard/rows.mjs';
 import { cell } from '../scoreboard/table.mjs';
 import { parseXml } from './support/xml.mjs';
 
@@ -77,8 +77,19 @@ test('gradient2 in the reference scenario: figures as committed, and within thei
   }
 });
 
-test('the page has three tables, and its pictures are small and well-formed', () => {
-  assert.equal(tables.length, 3);
+test('overload: every figure is the committed one, and all targets are met', async () => {
+  const reports = await playAll(eventLoopRows, 'overload');
+  assert.deepEqual(committed(tables[3], 'overload'), lines(eventLoopRows, reports, 'overload'));
+  for (const { scenario, measures } of eventLoopRows) {
+    for (const measure of measures) {
+      const runs = runsOf(reports, scenario, 'overload');
+      assert.notEqual(isMet(measure, runs), false, `${scenario}: ${cell(measure, runs)}, ${measure.name}`);
+    }
+  }
+});
+
+test('the page has four tables, and its pictures are small and well-formed', () => {
+  assert.equal(tables.length, 4);
   const files = readdirSync(new URL('scoreboard/', docs)).sort();
   assert.deepEqual(
     files,

@@ -86,7 +86,11 @@ test('a file: a table for each window, the default algorithms, the oracle', asyn
   for (const heading of ['early, 0 ms to 1 s', 'late, 1 s to 2 s']) {
     assert.match(
       stdout,
-      new RegExp(`^${heading}\nalgorithm .*\n─.*\nknee .*\ngradient2 .*\nvegas .*\naimd .*\noracle `, 'm'),
+      new RegExp(
+        `^${heading}\nalgorithm .*\n─.*\n` +
+          'overload .*\nnone .*\nknee .*\ngradient2 .*\nvegas .*\naimd .*\noracle ',
+        'm',
+      ),
     );
   }
   const { oracle: _, ...without } = FULL;
@@ -130,7 +134,7 @@ test('--svg writes a picture that is well-formed, with every part', async () => 
   assert.equal(byClass('title')[0].text, '<b>&"\'\ufffd\ufffd');
   assert.deepEqual(
     byClass('name').map((node) => node.text),
-    ['knee', 'gradient2', 'vegas', 'aimd', 'oracle'],
+    ['overload', 'none', 'knee', 'gradient2', 'vegas', 'aimd', 'oracle'],
   );
   assert.ok(texts.includes('<&>'));
   for (const label of [
@@ -148,7 +152,7 @@ test('--svg writes a picture that is well-formed, with every part', async () => 
     assert.ok(texts.includes(label), label);
   }
   const panels = byClass('panel');
-  assert.equal(panels.length, 5);
+  assert.equal(panels.length, 7);
   for (const panel of panels) {
     const inside = [];
     const collect = (node) => {

@@ -21,7 +21,9 @@ const BETWEEN_FIELDS = [
   /must differ from that of/,
   /names no caller that has a rate/,
   /must be at most 20000000 calls/,
-  /at most 20000000 stalls/,
+  /at most 20000000 (stalls|pauses)/,
+  /has no meaning without scenario\./,
+  /must be at least scenario\.eventLoop\.overload\.targetDelay/,
   /must be an integer from \d+ to /,
 ];
 
@@ -139,6 +141,19 @@ for (const [place, value, kind, ...lines] of [
   [['windows', 'late'], ['1s'], RangeError, " must be a list of two times, [from, to], not [ '1s' ]"],
   [['limiter', 'maxLimit'], 1, RangeError, ' must be an integer from 2 to 2^31-1, not 1'],
   [['limiter', 'initialLimit'], 500, RangeError, ' must be an integer from 2 to 200, not 500'],
+  [['eventLoop', 'cpu', 'mean'], 0, RangeError, ' must be a number of milliseconds or a string such as '],
+  [['eventLoop', 'calls'], 0, RangeError, ' must be an integer from 1 to 100, not 0'],
+  [['eventLoop', 'before'], 1.5, RangeError, ' must be a number from 0 to 1, not 1.5'],
+  [['eventLoop', 'connections'], 'new', RangeError, " must be one of 'kept', 'fresh', not 'new'"],
+  [['eventLoop', 'costs', 'turn'], 0, RangeError, ' must be a number of milliseconds or a string such as '],
+  [['eventLoop', 'costs', 'parse'], '2m', RangeError, " must be at most '1m', not '2m'"],
+  [
+    ['eventLoop', 'overload', 'maxDelay'],
+    '10ms',
+    RangeError,
+    " must be at least scenario.eventLoop.overload.targetDelay (50 ms), not '10ms'",
+  ],
+  [['callers', '0', 'streams'], 'yes', TypeError, " must be a boolean, not 'yes'"],
   [['oracle'], '13', TypeError, " must be an integer from 1 to 2^31-1, not '13'"],
 ]) {
   test(`${pathOf(place)} of ${String(JSON.stringify(value))} is refused`, async () => {
@@ -175,6 +190,26 @@ test('more calls than a run can hold are refused, whenever they come', async () 
   }
 });
 
+test('what belongs to a dependency or an event loop has no meaning without it', async () => {
+  const loop = { cpu: FULL.eventLoop.cpu };
+  const meaningless = (scenario) => refusal(scenario).then(({ message }) => message);
+  const callers = { rate: 5 };
+  const alone = { duration: 1000, callers, eventLoop: loop };
+  assert.equal(await refusal(alone), undefined);
+  for (const [changed, expected] of [
+    [{ eventLoop: { ...loop, calls: 1 } }, 'eventLoop.calls'],
+    [{ eventLoop: { ...loop, before: 1 } }, 'eventLoop.before'],
+    [{ callers: { ...callers, streams: true } }, 'callers.streams'],
+    [{ phases: [{ at: 0, slowdown: 2 }] }, 'phases[0].slowdown'],
+  ]) {
+    const message = `scenario.${expected} has no meaning without scenario.dependency`;
+    assert.equal(await meaningless({ ...alone, ...changed }), message);
+  }
+  assert.match(await meaningless({ ...alone, eventLoop: undefined }), /^scenario\.dependency must be an object/);
+  const plain = { ...SMALL, callers: { rate: 5, cpu: loop.cpu } };
+  assert.equal(await meaningless(plain), 'scenario.callers.cpu has no meaning without scenario.eventLoop');
+});
+
 test('more stalls than a run can hold are refused', async () => {
   const error = await refusal(replaced(FULL, ['dependency', 'stall'], { every: 1e-6, length: 1e-7 }));
   assert.match(
@@ -201,7 +236,7 @@ test('what a getter or a trap throws is passed on', async () => {
     mine,
   );
   assert.equal(await refusal(new Proxy(SMALL, { ownKeys: biting })), mine);
-  assert.equal(await refusal({ ...SMALL, dependency: new Proxy({}, { has: biting }) }), mine);
+  assert.equal(await refusal({ ...SMALL, dependency: new Proxy({}, { ownKeys: biting }) }), mine);
 });
 
 test('each field is read once', async () => {

@@ -9,7 +9,7 @@ import { FULL, SMALL, refusal, scenario } from './support/scenarios.mjs';
 const SERIES = ['time', 'limit', 'inflight', 'capacity', 'latency', 'drops', 'rejected'];
 const FIGURES = [
   ...['callers', 'cuts', 'fairness', 'falseRejects', 'goodput', 'inflight', 'limit', 'lost', 'meanLatency'],
-  ...['offered', 'p50', 'p99', 'recovery', 'rejected', 'throughput', 'timedOut'],
+  ...['offered', 'p50', 'p99', 'recovery', 'rejected', 'rejectedP99', 'throughput', 'timedOut'],
 ];
 const near = (actual, expected, tolerance) =>
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not within ${tolerance} of ${expected}`);
@@ -280,7 +280,10 @@ test('any good scenario runs, and its figures hold together', async () => {
     fc.asyncProperty(scenario, fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (good, seed) => {
       const report = await simulate({
         scenario: good,
-        algorithms: ['knee', 'gradient2', 'vegas', 'aimd', 'fixed:10'],
+        algorithms: [
+          ...['knee', 'gradient2', 'vegas', 'aimd', 'fixed:10'],
+          ...(good.eventLoop === undefined ? [] : ['overload']),
+        ],
         seeds: [seed],
         points: 20,
       });
@@ -296,15 +299,16 @@ test('any good scenario runs, and its figures hold together', async () => {
           assert.ok(within(one.rejected + one.timedOut + one.lost, 0, 1), told);
           assert.ok(within(one.falseRejects, 0, one.rejected), told);
           assert.ok(within(one.p50, 0, one.p99), told);
-          // Timeouts begin behind the limiter's queue, and are kept to the millisecond.
-          const waits = (good.limiter?.queueLimit ?? 0) > 0;
+          // Timeouts begin behind the limiter's queue, and are kept to the millisecond, but by a busy event loop.
+          const waits = (good.limiter?.queueLimit ?? 0) > 0 || good.eventLoop !== undefined;
           const longest = waits ? Infinity : parseFloat(good.timeout ?? Infinity) + 1;
           assert.ok(within(one.p99, 0, longest), told);
           for (const name of ['inflight', 'offered', 'throughput', 'goodput', 'cuts']) {
             assert.ok(within(one[name], 0, Infinity), told);
           }
         }
-        const [low, high] = algorithm === 'fixed:10' ? [10, 10] : [minLimit, maxLimit];
+        const own = { 'fixed:10': [10, 10], overload: [0, Infinity] };
+        const [low, high] = own[algorithm] ?? [minLimit, maxLimit];
         for (const limit of runs[0].series.limit) {
           assert.ok(within(limit, low * clients, high * clients), `${algorithm}: limit ${limit}`);
         }
@@ -312,6 +316,43 @@ test('any good scenario runs, and its figures hold together', async () => {
     }),
     { seed: 20_260_403, numRuns: 100 },
   );
+});
+
+/** A handler of 5 ms CPU over kept connections. */
+const LOOP = {
+  duration: '12s',
+  deadline: '1s',
+  eventLoop: { cpu: { distribution: 'constant', mean: 5 } },
+  callers: { rate: 390 },
+  windows: { loaded: ['4s', '11s'] },
+};
+
+test('an event loop with twice as many calls as it can do: overload answers, all else too late', async () => {
+  const report = await simulate({ scenario: LOOP, algorithms: ['overload', 'none', 'knee', 'fixed:10'] });
+  const [{ windows, algorithm }, ...others] = report.algorithms;
+  const { goodput, p99, rejected, rejectedP99 } = windows.loaded;
+  assert.equal(algorithm, 'overload');
+  assert.ok(goodput > 0.95 && p99 < 120 && rejectedP99 < 10, `${goodput}, ${p99} ms, ${rejectedP99} ms`);
+  near(rejected, 0.5, 0.03);
+  for (const { algorithm: name, windows: own } of others) {
+    assert.ok(own.loaded.goodput < 0.01 && own.loaded.rejected === 0, `${name}: ${own.loaded.goodput}`);
+  }
+  assert.equal(others[0].figures.limit, 0, 'none');
+  const [byDefault] = (await simulate({ scenario: LOOP })).algorithms;
+  assert.equal(byDefault.algorithm, 'overload');
+  assert.deepEqual(byDefault.figures, report.algorithms[0].figures);
+});
+
+test('overload where there is no event loop is refused', async () => {
+  const error = await refusal(SMALL, { algorithms: ['knee', 'overload'] });
+  assert.ok(error instanceof RangeError);
+  assert.match(error.message, /^algorithms\[1\] cannot be 'overload': the scenario has no field 'eventLoop'/);
+});
+
+test('none is a limit that nobody meets', async () => {
+  const { algorithms } = await simulate({ scenario: SMALL, algorithms: ['none', 'fixed:100000'] });
+  const [none, high] = algorithms.map(({ figures: { limit: _, ...figures } }) => figures);
+  assert.deepEqual(none, high);
 });
 
 test('a refused scenario runs nothing', async () => {

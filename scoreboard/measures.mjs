@@ -42,6 +42,7 @@ export const goodput = measure('%', 1, 'high', (figures) => 100 * figures.goodpu
 export const p99 = measure('ms', 0, 'low', (figures) => figures.p99);
 export const meanLatency = measure('ms', 1, 'low', (figures) => figures.meanLatency);
 export const rejected = measure('%', 2, 'low', (figures) => 100 * figures.rejected);
+export const rejectedP99 = measure('ms', 0, 'low', (figures) => figures.rejectedP99);
 export const recovery = measure('s', 2, 'low', (figures) => figures.recovery / 1000);
 export const fairness = measure('', 3, 'high', (figures) => figures.fairness);
 export const cuts = measure('', 0, 'low', (figures) => figures.cuts);

@@ -3,6 +3,8 @@
 import { readScenario, simulate } from '../simulate.js';
 
 export const ALGORITHMS = ['knee', 'gradient2', 'vegas', 'aimd', 'oracle'];
+/** Where calls are short of an event loop. */
+export const LOOP_ALGORITHMS = ['overload', 'none', 'knee', 'gradient2'];
 /** So many, because some algorithms do well with one seed and collapse with the next. */
 export const SEEDS = Array.from({ length: 20 }, (_, index) => 101 + index);
 /** Of the curves in the pictures. */

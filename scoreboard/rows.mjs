@@ -173,3 +173,36 @@ export const gradient2Reference = REFERENCE.map((scenario) => ({
     read.limit(`limit, ${window}`, window, scenario === 'slowdown-jitter-30' ? {} : LIMITS[window]),
   ]),
 }));
+
+/** @param {number} goodput @param {number} p99 @param {number} refusals */
+const loaded = (goodput, p99, refusals) => [
+  read.goodput('goodput', 'loaded', { atLeast: goodput }),
+  read.p99('p99', 'loaded', { atMost: p99 }),
+  read.rejectedP99('p99 of refusals', 'loaded', { atMost: refusals }),
+];
+
+/** With the targets of `overload`. @type {Row[]} */
+export const eventLoopRows = [
+  { scenario: 'event-loop-200', measures: loaded(97, 115, 10) },
+  { scenario: 'event-loop-500', measures: loaded(91, 115, 10) },
+  { scenario: 'event-loop-fresh-200', measures: loaded(94, 115, 10) },
+  { scenario: 'event-loop-fresh-500', measures: loaded(82, 120, 10) },
+  { scenario: 'event-loop-after-io-200', measures: loaded(97, 250, 60) },
+  { scenario: 'event-loop-after-io-500', measures: loaded(91, 250, 60) },
+  { scenario: 'event-loop-pauses', measures: [read.rejected('rejected', undefined, NONE)] },
+  { scenario: 'event-loop-back', measures: [read.rejected('rejected after a second', 'after', NONE)] },
+  {
+    scenario: 'event-loop-priorities',
+    measures: [
+      read.goodputOf('important')('important in time', 'loaded', { atLeast: 99.5 }),
+      read.goodput('goodput of all', 'loaded', { atLeast: 90 }),
+    ],
+  },
+  {
+    scenario: 'event-loop-streams',
+    measures: [
+      read.goodputOf('calls')('ordinary calls in time', 'loaded', { atLeast: 99 }),
+      read.rejected('rejected', undefined, NONE),
+    ],
+  },
+];

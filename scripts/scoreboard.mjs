@@ -22,37 +22,41 @@ await prepare();
 const { simulate } = await import('../simulate.js');
 const { isMet, mean, print, printTarget } = await import('../scoreboard/measures.mjs');
 const { PICTURES, page } = await import('../scoreboard/page.mjs');
-const { ALGORITHMS, SEEDS, play, runsOf } = await import('../scoreboard/play.mjs');
-const { reference, rows } = await import('../scoreboard/rows.mjs');
+const { ALGORITHMS, LOOP_ALGORITHMS, SEEDS, play, runsOf } = await import('../scoreboard/play.mjs');
+const { eventLoopRows, reference, rows } = await import('../scoreboard/rows.mjs');
 const require = createRequire(import.meta.url);
 const { progressBar } = require('../lib/simulate/progress.js');
 const { parseScenario } = require('../lib/simulate/scenario.js');
 const { readScenario } = require('../lib/simulate/named.js');
 const { toSvg } = require('../lib/simulate/svg.js');
 
-const all = [...rows, ...reference];
+const parts = [
+  { rows: [...rows, ...reference], algorithms: ALGORITHMS },
+  { rows: eventLoopRows, algorithms: LOOP_ALGORITHMS },
+];
+const all = parts.flatMap((part) => part.rows.map(({ scenario }) => ({ ...part, scenario })));
 const seeds = quick ? SEEDS.slice(0, 2) : SEEDS;
 const reports = new Map();
-for (const [index, { scenario }] of all.entries()) {
+for (const [index, { scenario, algorithms }] of all.entries()) {
   const progress = progressBar(`${scenario} (${index + 1} of ${all.length})`, process.stderr);
-  reports.set(scenario, await play(scenario, ALGORITHMS, seeds, progress.show));
+  reports.set(scenario, await play(scenario, algorithms, seeds, progress.show));
   progress.clear();
 }
-console.log(figures().join('\n'));
+for (const part of parts) console.log(`${figures(part).join('\n')}\n`);
 await timeAnHour();
 if (!quick) write();
 
-function figures() {
-  const width = Math.max(...all.flatMap(({ measures }) => measures.map(({ name }) => name.length)));
-  const lines = all.flatMap(({ scenario, measures }) =>
+function figures({ rows: own, algorithms }) {
+  const width = Math.max(...own.flatMap(({ measures }) => measures.map(({ name }) => name.length)));
+  const lines = own.flatMap(({ scenario, measures }) =>
     measures.map((measure, index) => [
       index === 0 ? scenario : '',
       measure.name.padEnd(width),
       printTarget(measure),
-      ...ALGORITHMS.map((algorithm) => figure(measure, runsOf(reports, scenario, algorithm))),
+      ...algorithms.map((algorithm) => figure(measure, runsOf(reports, scenario, algorithm))),
     ]),
   );
-  return align(['scenario', 'figure'.padEnd(width), 'target', ...ALGORITHMS], lines);
+  return align(['scenario', 'figure'.padEnd(width), 'target', ...algorithms], lines);
 }
 
 function figure(measure, runs) {
@@ -65,7 +69,7 @@ async function timeAnHour() {
   const started = performance.now();
   await simulate({ scenario: hour });
   const seconds = (performance.now() - started) / 1000;
-  console.log(`\nAn hour of 200 calls a second was simulated in ${seconds.toFixed(1)} s.`);
+  console.log(`An hour of 200 calls a second was simulated in ${seconds.toFixed(1)} s.`);
 }
 
 function write() {

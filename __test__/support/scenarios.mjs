@@ -41,6 +41,17 @@ export const FULL = Object.freeze({
     loss: 0.01,
     stall: { every: '500ms', length: '20ms' },
   },
+  eventLoop: {
+    cpu: { distribution: 'constant', mean: '1ms' },
+    before: 0.25,
+    calls: 2,
+    connections: 'fresh',
+    accept: 'all',
+    backlog: 100,
+    costs: { turn: 0.01, accept: '0.05ms', parse: 0.02, refuse: 0, answer: 0.1 },
+    pause: { every: '1s', length: '50ms' },
+    overload: { targetDelay: '50ms', maxDelay: 250 },
+  },
   callers: [
     {
       name: 'web',
@@ -51,6 +62,8 @@ export const FULL = Object.freeze({
       rate: 100,
       service: { distribution: 'bimodal', mean: 20, slowShare: 0.1, slowFactor: 10 },
       retries: { attempts: 2, delay: '10ms', backoff: 3 },
+      cpu: { distribution: 'constant', mean: 2 },
+      streams: true,
     },
     { name: 'jobs', client: 'two', arrivals: 'bursts', rate: 50, burst: 5 },
     { name: 'people', operation: 'write', arrivals: 'closed', users: 5, think: '100ms' },
@@ -145,6 +158,8 @@ const caller = fc
           { attempts: fc.integer({ min: 1, max: 3 }), delay: duration(0, 50), backoff: between(1, 3) },
           { requiredKeys: ['attempts', 'delay'] },
         ),
+        cpu: service,
+        streams: fc.boolean(),
       },
       { requiredKeys: [] },
     ),
@@ -187,7 +202,35 @@ const limiter = fc.record(
   { requiredKeys: [] },
 );
 
-/** Good scenarios of a second. */
+const eventLoop = fc.record(
+  {
+    cpu: service,
+    before: share,
+    calls: fc.integer({ min: 1, max: 3 }),
+    connections: fc.constantFrom('kept', 'fresh'),
+    accept: fc.constantFrom('one', 'all'),
+    backlog: fc.integer({ min: 1, max: 600 }),
+    costs: fc.record(
+      {
+        turn: between(0.001, 0.1),
+        accept: between(0, 1),
+        parse: between(0, 1),
+        refuse: between(0, 1),
+        answer: between(0, 1),
+      },
+      { requiredKeys: [] },
+    ),
+    pause: stall,
+    overload: fc.record({ targetDelay: duration(1, 100), maxDelay: duration(100, 1000) }, { requiredKeys: [] }),
+  },
+  { requiredKeys: ['cpu'] },
+);
+/** What only calls of a dependency have. */
+const dependent = ['service', 'streams', 'workers', 'slowdown', 'loss', 'stall', 'before', 'calls'];
+const independent = (value) =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => !dependent.includes(name)));
+
+/** Good scenarios of a second: with a dependency, with an event loop, or with both. */
 export const scenario = fc
   .record(
     {
@@ -206,14 +249,32 @@ export const scenario = fc
         },
         { requiredKeys: ['workers', 'service'] },
       ),
+      eventLoop,
       callers: fc.oneof(caller, fc.array(caller, { minLength: 1, maxLength: 4 })),
       phases: fc.array(phase, { maxLength: 4 }),
       windows: fc.dictionary(fc.string({ maxLength: 5 }), fc.tuple(duration(0, 500), duration(501, 1000)), {
         maxKeys: 3,
       }),
     },
-    { requiredKeys: ['duration', 'dependency', 'callers'] },
+    { requiredKeys: ['duration', 'callers'] },
   )
+  .filter(({ dependency, eventLoop }) => dependency !== undefined || eventLoop !== undefined)
+  .map((one) => {
+    const callers = [one.callers].flat();
+    const several = Array.isArray(one.callers);
+    if (one.eventLoop !== undefined && one.dependency !== undefined) return one;
+    if (one.eventLoop === undefined) {
+      const plain = callers.map(({ cpu: _, streams: __, ...caller }) => caller);
+      return { ...one, callers: several ? plain : plain[0] };
+    }
+    const changed = callers.map(independent);
+    return {
+      ...one,
+      eventLoop: independent(one.eventLoop),
+      callers: several ? changed : changed[0],
+      ...(one.phases && { phases: one.phases.map(independent) }),
+    };
+  })
   // Names are unique.
   .map((one) =>
     Array.isArray(one.callers)

@@ -6,7 +6,7 @@ const { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } =
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 
-const { ORACLE } = require('./chosen.js');
+const { NONE, ORACLE, OVERLOAD } = require('./chosen.js');
 const { readScenario, scenarioNames } = require('./named.js');
 const { didYouMean } = require('../nearest.js');
 const { CAPACITY, plots } = require('./plot.js');
@@ -24,11 +24,13 @@ const WIDEST = 110;
 
 const HELP = `Usage: resilience simulate <scenario> [options]
 
-Simulates limit algorithms in front of a dependency, in simulated time. The scenario is the name of
-one that comes with the package, or a file of JSON: docs/simulate.md has its fields.
+Simulates limit algorithms in front of a dependency, or the protection of an event loop, in simulated time.
+The scenario is the name of one that comes with the package, or a file of JSON: docs/simulate.md has its
+fields.
 
-  --algorithm <list>  knee, gradient2, vegas, aimd, fixed:13, oracle; several with commas. The default
-                      is all four, and oracle if the scenario names the right limit
+  --algorithm <list>  knee, gradient2, vegas, aimd, fixed:13, none, oracle, overload; several with commas.
+                      The default is the first four, oracle if the scenario names the right limit, and
+                      overload and none if it has an event loop
   --seeds <n>         runs of each algorithm, each with a seed of its own; 1 to 1000, default 1
   --svg <file>        draws limit, calls in flight, latency and drops over time
   --json              prints the report as JSON, and nothing else
@@ -174,8 +176,11 @@ function check(where, read) {
 }
 
 /** @param {any} scenario */
-const defaultAlgorithms = (scenario) =>
-  scenario?.oracle === undefined ? DEFAULT_ALGORITHMS : [...DEFAULT_ALGORITHMS, ORACLE];
+const defaultAlgorithms = (scenario) => [
+  ...(scenario?.eventLoop === undefined ? [] : [OVERLOAD, NONE]),
+  ...DEFAULT_ALGORITHMS,
+  ...(scenario?.oracle === undefined ? [] : [ORACLE]),
+];
 
 /** A number, or text that the error will show. @param {string | undefined} text */
 const whole = (text) => (text !== undefined && /^\d+$/.test(text) ? Number(text) : text);

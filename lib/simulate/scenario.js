@@ -5,7 +5,8 @@
 const { integer, name, positiveDuration, rangeError } = require('../options.js');
 const { entries, fields, list, member } = require('./fields.js');
 const { readCallers } = require('./scenario/callers.js');
-const { readDependency } = require('./scenario/dependency.js');
+const { NONE, readDependency } = require('./scenario/dependency.js');
+const { readEventLoop } = require('./scenario/event-loop.js');
 const { readLimiter } = require('./scenario/limiter.js');
 const { readPhases, readTime } = require('./scenario/phases.js');
 
@@ -19,6 +20,7 @@ const FIELDS = /** @type {const} */ ([
   'oracle',
   'limiter',
   'dependency',
+  'eventLoop',
   'callers',
   'phases',
   'windows',
@@ -42,7 +44,7 @@ const MAX_WINDOWS = 100;
  * @property {number | undefined} oracle
  * @property {string[]} callers Their names, in the order of the native ones.
  * @property {Window[]} windows In the order of the native ones.
- * @property {any} native Without `points` and `seed`.
+ * @property {any} native Without `points`, `seed`, and whether the protection of its event loop is on.
  */
 
 /**
@@ -58,15 +60,21 @@ function parseScenario(value) {
   const description = name('scenario.description', read.description, '');
   const deadlineMs = deadline === undefined ? Infinity : positiveDuration('scenario.deadline', deadline);
   const timeoutMs = timeout === undefined ? Infinity : positiveDuration('scenario.timeout', timeout);
-  const callers = readCallers('scenario.callers', read.callers);
-  const phases = readPhases('scenario.phases', read.phases, durationMs, callers);
+  const has = { dependency: read.dependency !== undefined, eventLoop: read.eventLoop !== undefined };
+  const dependency =
+    has.eventLoop && !has.dependency ? NONE : readDependency('scenario.dependency', read.dependency);
+  const callers = readCallers('scenario.callers', read.callers, has);
+  const phases = readPhases('scenario.phases', read.phases, durationMs, callers, has);
   const windows = readWindows('scenario.windows', read.windows, durationMs);
   const native = {
     durationMs,
     deadlineMs,
     timeoutMs,
     limiter: readLimiter('scenario.limiter', limiter),
-    dependency: readDependency('scenario.dependency', read.dependency),
+    dependency,
+    eventLoop: has.eventLoop
+      ? readEventLoop('scenario.eventLoop', read.eventLoop, has.dependency)
+      : undefined,
     callers: callers.map(({ name: _, ...caller }) => caller),
     phases,
     windows: windows.map(({ fromMs, toMs }) => ({ fromMs, toMs })),
@@ -115,11 +123,12 @@ function readWindows(path, value, durationMs) {
  * @param {{
  *   durationMs: number,
  *   dependency: { stallEveryMs: number },
+ *   eventLoop: { pauseEveryMs: number } | undefined,
  *   callers: { rate: number }[],
  *   phases: { rates: number[], stallEveryMs?: number }[],
  * }} scenario
  */
-function checkWork({ durationMs, dependency, callers, phases }) {
+function checkWork({ durationMs, dependency, eventLoop, callers, phases }) {
   const rates = callers.map(({ rate }, index) =>
     phases.reduce((highest, { rates: changed }) => Math.max(highest, changed[index] || 0), rate),
   );
@@ -131,6 +140,12 @@ function checkWork({ durationMs, dependency, callers, phases }) {
     );
   }
   const stalls = [dependency, ...phases].map(({ stallEveryMs = Infinity }) => durationMs / stallEveryMs);
+  const pauses = durationMs / (eventLoop?.pauseEveryMs ?? Infinity);
+  if (pauses > MAX_CALLS) {
+    throw new RangeError(
+      `scenario.duration must have room for at most ${MAX_CALLS} pauses, not ${Math.round(pauses)}`,
+    );
+  }
   const most = Math.round(Math.max(...stalls));
   if (most > MAX_CALLS) {
     throw new RangeError(`scenario.duration must have room for at most ${MAX_CALLS} stalls, not ${most}`);

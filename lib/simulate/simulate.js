@@ -26,13 +26,14 @@ async function simulate(options) {
 /** @param {unknown} options `SimulateOptions`. */
 function readSimulation(options) {
   const read = readOptions('simulate', options, OPTIONS);
-  const { algorithms = 'knee', seeds = 1, points = 300, signal } = read;
+  const { seeds = 1, points = 300, signal } = read;
   const given = read.scenario;
   const scenario = parseScenario(typeof given === 'string' ? readScenario(given) : given);
+  const { algorithms = scenario.native.eventLoop === undefined ? 'knee' : 'overload' } = read;
   if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
   return {
     scenario,
-    algorithms: readAlgorithms(algorithms, scenario.oracle),
+    algorithms: readAlgorithms(algorithms, scenario),
     seeds: readSeeds(seeds),
     points: integer('points', points, 10, 10_000),
     signal,
@@ -58,9 +59,10 @@ async function runSimulation({ scenario, algorithms, seeds, points, signal, onPr
   const { native, name } = scenario;
   const runs = algorithms.flatMap((algorithm) => seeds.map((seed) => ({ algorithm, seed })));
   const starts = runs.map(({ algorithm, seed }) => () => {
-    const { limit } = algorithm;
+    const { limit, overload = false } = algorithm;
+    const eventLoop = native.eventLoop && { ...native.eventLoop, overload };
     const limiter = limit === undefined ? native.limiter : { ...native.limiter, initialLimit: limit };
-    return new binding.Simulation({ ...native, limiter, points, seed }, algorithm.native);
+    return new binding.Simulation({ ...native, eventLoop, limiter, points, seed }, algorithm.native);
   });
   const reports = await runAll(starts, { signal, onProgress });
   const read = reports.map((report, index) => readRun(scenario, runs[index].seed, report));

@@ -17,8 +17,8 @@ export interface Figures {
   /** Answers a second. */
   readonly throughput: number;
   /**
-   * Answers within the deadline, as a share of the dependency's capacity, or of what was offered where that
-   * is less.
+   * Answers within the deadline, as a share of the capacity of the dependency and of the event loop, or of what was
+   * offered where that is less.
    */
   readonly goodput: number;
   /** In ms, from the call's arrival at the limiter, of answered calls. So are the next two. */
@@ -27,13 +27,18 @@ export interface Figures {
   readonly meanLatency: number;
   /** The share of calls turned away. */
   readonly rejected: number;
-  /** The share of calls turned away while a worker of the dependency stood idle. */
+  /** The share of calls turned away while a worker of the dependency stood idle, or the event loop slept. */
   readonly falseRejects: number;
-  /** The share of calls that the timeout ended. */
+  /** In ms, of calls turned away: how long it took to tell 99 % of them. */
+  readonly rejectedP99: number;
+  /** The share of calls that the timeout ended, or whose client left before an event loop had started them. */
   readonly timedOut: number;
-  /** The share of calls that the dependency failed. */
+  /** The share of calls that the dependency failed, or that found no room to be accepted by an event loop. */
   readonly lost: number;
-  /** The mean limit over time; with several clients, of all their limits together. */
+  /**
+   * The mean limit over time; with several clients, of all their limits together. 0 for 'none', and for 'overload'
+   * as long as it has no reason for one.
+   */
   readonly limit: number;
   /** The mean number of calls in flight over time. */
   readonly inflight: number;
@@ -55,7 +60,7 @@ export interface SimulationSeries {
   readonly limit: readonly number[];
   /** The mean number of calls in flight. */
   readonly inflight: readonly number[];
-  /** How many calls the dependency serves at once: its workers. */
+  /** How many calls the dependency serves at once: its workers; or how many in flight keep the event loop busy. */
   readonly capacity: readonly number[];
   /** The mean in ms, of calls answered in the step; NaN if none was. */
   readonly latency: readonly number[];

@@ -64,6 +64,13 @@ interface AnyCaller {
   service?: Service | undefined;
   /** Default: none. */
   retries?: SimulatedRetries | undefined;
+  /** How long the event loop computes for these calls. Default: its own `cpu`. Needs an event loop. */
+  cpu?: Service | undefined;
+  /**
+   * Whether an answer begins before the dependency is called and ends after it, as an event stream does. Default
+   * false. Needs an event loop and a dependency.
+   */
+  streams?: boolean | undefined;
 }
 
 /** One source of calls. */
@@ -111,18 +118,50 @@ export interface SimulatedLimiter {
   operationKeys?: boolean | undefined;
 }
 
+/** What each step takes of the event loop. */
+export interface EventLoopCosts {
+  /** A turn in which nothing happens. Default 0.008 ms. > 0, at most '1m'. */
+  turn?: Duration | undefined;
+  /** A connection. Default 0.06 ms. >= 0, at most '1m', as the others are. */
+  accept?: Duration | undefined;
+  /** Reading a call. Default 0.03 ms. */
+  parse?: Duration | undefined;
+  /** A refusal. Default 0.06 ms. */
+  refuse?: Duration | undefined;
+  /** An answer. Default 0.1 ms. */
+  answer?: Duration | undefined;
+}
+
 /**
- * A dependency, who calls it, and what changes meanwhile. As a JSON Schema: `scenarios/schema.json`.
- *
- * @example
- * const scenario: Scenario = {
- *   duration: '60s',
- *   deadline: '500ms',
- *   dependency: { workers: 10, service: { distribution: 'erlang', shape: 4, mean: '50ms' } },
- *   callers: { rate: 260 },
- * };
+ * One thread that reads calls, computes for each, and waits for the dependency meanwhile, as that of Node.js does:
+ * what it does, nothing else can do at the same time.
  */
-export interface Scenario {
+export interface EventLoop {
+  /** How long it computes for a call in all. */
+  cpu: Service;
+  /** The share of that before it calls the dependency, from 0 to 1. Default 0.5. Without a dependency all. */
+  before?: number | undefined;
+  /** How often it calls the dependency, one after the other. Default 1. An integer, 1 to 100. */
+  calls?: number | undefined;
+  /** Whether calls come over connections that stay, or over one of their own each. Default 'kept'. */
+  connections?: 'kept' | 'fresh' | undefined;
+  /** How many of the connections that wait a turn accepts: Node.js one since version 20, Bun all. Default 'one'. */
+  accept?: 'one' | 'all' | undefined;
+  /** Connections that may wait to be accepted; others are lost. Default 511. An integer, 1 to 1 000 000. */
+  backlog?: number | undefined;
+  costs?: EventLoopCosts | undefined;
+  /** Its own pauses, as by a collection of garbage. Default: none. */
+  pause?: Stall | undefined;
+  /**
+   * What `overload` protects it with, if that is simulated. `targetDelay`: how long calls wait while more come than
+   * can be served, default 100 ms. `maxDelay`: the longest wait at all, default 500 ms, or `targetDelay` if that is
+   * more. Both > 0, at most '1m'.
+   */
+  overload?: { targetDelay?: Duration | undefined; maxDelay?: Duration | undefined } | undefined;
+}
+
+/** What all scenarios have. */
+interface AnyScenario {
   /** For editors; ignored. */
   $schema?: string | undefined;
   /** The name in the report. Default 'scenario'. */
@@ -137,10 +176,27 @@ export interface Scenario {
   /** The right fixed limit, as far as there is one: what the algorithm 'oracle' runs at. */
   oracle?: number | undefined;
   limiter?: SimulatedLimiter | undefined;
-  dependency: Dependency;
   /** 1 to 16. */
   callers: Caller | readonly Caller[];
   phases?: readonly Phase[] | undefined;
   /** Parts of the time, by name, each with figures of its own: `[from, to]`. */
   windows?: { readonly [name: string]: readonly [from: Duration, to: Duration] } | undefined;
 }
+
+/**
+ * A dependency, an event loop, or both; who calls; and what changes meanwhile. As a JSON Schema:
+ * `scenarios/schema.json`.
+ *
+ * @example
+ * const scenario: Scenario = {
+ *   duration: '60s',
+ *   deadline: '500ms',
+ *   dependency: { workers: 10, service: { distribution: 'erlang', shape: 4, mean: '50ms' } },
+ *   callers: { rate: 260 },
+ * };
+ */
+export type Scenario = AnyScenario &
+  (
+    | { dependency: Dependency; eventLoop?: EventLoop | undefined }
+    | { dependency?: Dependency | undefined; eventLoop: EventLoop }
+  );

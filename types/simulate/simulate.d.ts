@@ -4,13 +4,14 @@ import type { Scenario } from './scenario.js';
 
 /**
  * What decides on the limit: a built-in algorithm by its name or as an object, a fixed limit such as
- * 'fixed:13', or 'oracle', the fixed limit that the scenario names.
+ * 'fixed:13', or 'oracle', the fixed limit that the scenario names. 'none' is no limit at all, and 'overload' the
+ * protection of the event loop, for scenarios that have one.
  *
  * An algorithm of your own is a `TypeError`: it cannot run off the JavaScript thread. So is a `gradient2()`
  * with a `queueSize` of its own.
  */
 export type SimulatedAlgorithm =
-  'knee' | 'gradient2' | 'vegas' | 'aimd' | 'oracle' | `fixed:${number}` | LimitAlgorithm;
+  'knee' | 'gradient2' | 'vegas' | 'aimd' | 'oracle' | 'none' | 'overload' | `fixed:${number}` | LimitAlgorithm;
 
 /** The argument of `onProgress`. */
 export interface SimulationProgress {
@@ -26,7 +27,7 @@ export interface SimulationProgress {
 export interface SimulateOptions {
   /** One of `scenarioNames()`, or your own. */
   scenario: string | Scenario;
-  /** One or several, each simulated apart. Default 'knee'. */
+  /** One or several, each simulated apart. Default 'knee', or 'overload' with an event loop. */
   algorithms?: SimulatedAlgorithm | readonly SimulatedAlgorithm[] | undefined;
   /**
    * How many seeds, 1 to 1000, or which: integers from 0 to 2^31-1. Each algorithm runs once with each; the

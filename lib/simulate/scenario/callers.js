@@ -1,6 +1,6 @@
 'use strict';
 
-const { integer, name, nonNegativeDuration, number, oneOf } = require('../../options.js');
+const { integer, name, nonNegativeDuration, number, oneOf, typeError } = require('../../options.js');
 const { fields, list, refuse } = require('../fields.js');
 const { readService } = require('./service.js');
 
@@ -18,6 +18,8 @@ const FIELDS = /** @type {const} */ ([
   'users',
   'think',
   'retries',
+  'cpu',
+  'streams',
 ]);
 const MAX_CALLERS = 16;
 const MAX_BURST = 1_000_000;
@@ -27,15 +29,24 @@ const MAX_RETRIES = 100;
 /** @typedef {ReturnType<typeof readCallers>[number]} Caller */
 
 /**
+ * What calls are short of.
+ *
+ * @typedef {object} Has
+ * @property {boolean} dependency
+ * @property {boolean} eventLoop
+ */
+
+/**
  * One caller, or a list of them; what they name is numbered in the order of its first mention.
  *
  * @param {string} path
  * @param {unknown} value
+ * @param {Has} has
  */
-function readCallers(path, value) {
+function readCallers(path, value, has) {
   const several = Array.isArray(value);
   const given = several ? list(path, value, `1 to ${MAX_CALLERS} callers`, 1, MAX_CALLERS) : [value];
-  const callers = given.map((caller, index) => readCaller(several ? `${path}[${index}]` : path, caller));
+  const callers = given.map((caller, index) => readCaller(several ? `${path}[${index}]` : path, caller, has));
   const names = callers.map((caller) => caller.name);
   const again = names.findIndex((one, index) => names.indexOf(one) < index);
   if (again >= 0) {
@@ -53,10 +64,13 @@ function readCallers(path, value) {
   }));
 }
 
-/** @param {string} path @param {unknown} value */
-function readCaller(path, value) {
+/** @param {string} path @param {unknown} value @param {Has} has */
+function readCaller(path, value, has) {
   const read = fields(path, value, FIELDS);
-  const { priority = 0 } = read;
+  if (!has.eventLoop) refuse(path, read, ['cpu', 'streams'], 'without scenario.eventLoop');
+  if (!has.dependency) refuse(path, read, ['service', 'streams'], 'without scenario.dependency');
+  const { priority = 0, streams = false } = read;
+  if (typeof streams !== 'boolean') throw typeError(`${path}.streams`, 'a boolean', streams);
   return {
     name: name(`${path}.name`, read.name, 'calls'),
     client: name(`${path}.client`, read.client, 'client'),
@@ -65,6 +79,8 @@ function readCaller(path, value) {
     service: read.service === undefined ? undefined : readService(`${path}.service`, read.service),
     ...readArrivals(path, read),
     ...readRetries(`${path}.retries`, read.retries),
+    cpu: read.cpu === undefined ? undefined : readService(`${path}.cpu`, read.cpu),
+    streams,
   };
 }
 

@@ -7,6 +7,14 @@ const { readService } = require('./service.js');
 const MAX_WORKERS = 100_000;
 /** No stall. */
 const STEADY = Object.freeze({ stallEveryMs: Infinity, stallMs: 0 });
+/** Where nothing is called. */
+const NONE = Object.freeze({
+  workers: 1,
+  sharing: false,
+  service: Object.freeze({ kind: 0, meanMs: 1, a: 0, b: 0 }),
+  loss: 0,
+  ...STEADY,
+});
 
 /** @param {string} path @param {unknown} value */
 function readDependency(path, value) {
@@ -42,4 +50,4 @@ function readStall(path, value) {
   return { stallEveryMs, stallMs };
 }
 
-module.exports = { STEADY, readDependency, readLoss, readStall, readWorkers };
+module.exports = { NONE, STEADY, readDependency, readLoss, readStall, readWorkers };

@@ -1,12 +1,13 @@
 'use strict';
 
 const { nonNegativeDuration, number, rangeError } = require('../../options.js');
-const { checkName, entries, fields, list, member } = require('../fields.js');
+const { checkName, entries, fields, list, member, refuse } = require('../fields.js');
 const { ARRIVALS, readRate } = require('./callers.js');
 const { STEADY, readLoss, readStall, readWorkers } = require('./dependency.js');
 
 const CLOSED = ARRIVALS.indexOf('closed');
 const MAX_PHASES = 1000;
+const OF_DEPENDENCY = ['workers', 'slowdown', 'loss', 'stall'];
 
 /** @typedef {ReturnType<typeof readPhase>} Phase */
 
@@ -17,11 +18,12 @@ const MAX_PHASES = 1000;
  * @param {unknown} value
  * @param {number} durationMs
  * @param {import('./callers.js').Caller[]} callers
+ * @param {import('./callers.js').Has} has
  */
-function readPhases(path, value, durationMs, callers) {
+function readPhases(path, value, durationMs, callers, has) {
   if (value === undefined) return [];
   return list(path, value, `a list of at most ${MAX_PHASES} phases`, 0, MAX_PHASES)
-    .map((phase, index) => readPhase(`${path}[${index}]`, phase, durationMs, callers))
+    .map((phase, index) => readPhase(`${path}[${index}]`, phase, durationMs, callers, has))
     .sort((one, other) => one.atMs - other.atMs);
 }
 
@@ -30,9 +32,11 @@ function readPhases(path, value, durationMs, callers) {
  * @param {unknown} value
  * @param {number} durationMs
  * @param {import('./callers.js').Caller[]} callers
+ * @param {import('./callers.js').Has} has
  */
-function readPhase(path, value, durationMs, callers) {
+function readPhase(path, value, durationMs, callers, has) {
   const read = fields(path, value, ['at', 'workers', 'slowdown', 'loss', 'stall', 'rates']);
+  if (!has.dependency) refuse(path, read, OF_DEPENDENCY, 'without scenario.dependency');
   const { workers, slowdown, loss, stall } = read;
   return {
     atMs: readTime(`${path}.at`, read.at, durationMs),
