@@ -136,7 +136,8 @@ test('stallTimeout needs a timeout', () => {
     [null, 'TypeError'],
     [{}, 'TypeError'],
   ]) {
-    assert.throws(() => withResilience(listener, { timeout: '5s', stallTimeout: value }), { name, message: /^stallTimeout/ });
+    const take = () => withResilience(listener, { timeout: '5s', stallTimeout: value });
+    assert.throws(take, { name, message: /^stallTimeout/ });
   }
   for (const options of [{ timeout: '5s' }, { pipeline: timeout() }, { deadlineHeader: 'x-timeout' }]) {
     withResilience(listener, { ...options, stallTimeout: '1s' });

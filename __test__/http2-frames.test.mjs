@@ -44,7 +44,10 @@ const acts = {
   window: (id) => frame(WINDOW_UPDATE, 0, id, number(5000)),
 };
 const opening = fc.constantFrom('open', 'open', 'ask');
-const further = fc.array(fc.constantFrom('data', 'data', 'end', 'leave', 'leave', 'cancel', 'window'), { maxLength: 4 });
+const further = fc.array(
+  fc.constantFrom('data', 'data', 'end', 'leave', 'leave', 'cancel', 'window'),
+  { maxLength: 4 },
+);
 const stream = fc.record({ opening, further, handler: fc.nat(), isApart: fc.boolean() });
 
 const LARGE = Buffer.alloc(200_000);
