@@ -73,8 +73,10 @@ function observeFirstByte(res, left) {
  */
 function observeSend(res, left) {
   const { _send: send } = res;
+  const isOwn = Object.hasOwn(res, '_send');
   res._send = (/** @type {any[]} */ ...args) => {
-    res._send = send;
+    if (isOwn) res._send = send;
+    else delete res._send;
     left();
     return Reflect.apply(send, res, args);
   };
