@@ -52,7 +52,7 @@ export const STRICTEST = ['the adapter, for whole responses', 'protect() and the
 export const OURS = {
   own: {
     req: ['emit'],
-    res: ['emit', 'writeHead', 'end'],
+    res: ['emit', 'writeHead', 'end', '_send'],
     socket: ['Symbol(@ylcnfrht/resilience.requests)', '_peername'],
   },
   listeners: { req: ['newListener'], res: ['newListener', 'prefinish', 'finish'], socket: ['close'] },
