@@ -52,12 +52,12 @@ const VIEWS = {
 for (const [name, keys] of Object.entries(VIEWS)) {
   test(`what getStrategy returns of ${name} is frozen, and an assignment is a TypeError that says so`, () => {
     const view = pipeline().getStrategy(name);
+    for (const key of keys) assert.ok(key in view, key);
     assert.ok(Object.isFrozen(view));
-    assertReadOnly(view, keys);
+    assertReadOnly(view, Object.keys(view));
     assert.throws(() => {
       view.permitlimit = 50;
     }, TypeError);
-    assert.deepEqual(Object.keys(view).filter((key) => !keys.includes(key)), []);
   });
 }
 
@@ -67,7 +67,7 @@ test('getters still live, methods still work, and loggers show what they tell', 
   const held = hold(limited);
   for (let turns = 0; turns < 5; turns += 1) await null;
   assert.equal(limiter.inflight, 1);
-  assert.match(inspect(limiter), /permitLimit: 2, inflight: 1, queued: 0/);
+  assert.match(inspect(limiter, { breakLength: Infinity }), /permitLimit: 2, inflight: 1, queued: 0/);
   held.finish();
   await held.promise;
   assert.equal(limiter.inflight, 0);

@@ -37,7 +37,7 @@ type RetryOptions<T> = Retry<T> | undefined;
 
 /**
  * Polly-style builder with a shortcut for every strategy: addRetry(), addTimeout(), addCircuitBreaker(), …
- * Convenient, but it bundles every strategy. For the smallest bundle use PipelineBuilder with
+ * Convenient, but it bundles every strategy. For the smallest browser bundle use PipelineBuilder with
  * retryStrategy(), timeoutStrategy(), … instead; the two are interchangeable.
  *
  * The type parameters track which errors the pipeline can raise, for pipeline.settle() + Outcome.match().
@@ -45,6 +45,8 @@ type RetryOptions<T> = Retry<T> | undefined;
  * `T` is what the pipeline's executions produce, `E` the union of its typed errors, `C` the error codes that
  * a fallback catches. Strategies run in the order added: the first is the outermost. Every `add*` method
  * changes this builder and returns it, under a narrower type.
+ *
+ * A bundle is one of a server in any case: the core is a native addon, which no browser runs.
  *
  * @throws TypeError or RangeError (the constructor and every method) for an option that is unknown or
  * outside of its range; the message names the option, the value and the accepted range.
