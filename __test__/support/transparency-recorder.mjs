@@ -50,10 +50,10 @@ function record(Class, nameEvent) {
   };
 }
 
-// Node.js says once a process what HTTP/2 does not have.
-const isOnce = (text) => text.includes('UnsupportedWarning');
+// Node.js says once a process what HTTP/2 does not have, and the package that handlers run on.
+const isOnce = (text) => /UnsupportedWarning|handlers of .* run on although/.test(text);
 process.on('warning', (warning) => {
-  if (!isOnce(warning.name)) note(`warning ${describe(warning)}`);
+  if (!isOnce(`${warning.name} ${warning.message}`)) note(`warning ${describe(warning)}`);
 });
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, (error) => {
