@@ -7,7 +7,8 @@ const { ResilienceContext } = require('./context.js');
 const { PLACE, REASONS, afterCall, executions } = require('./dispatch.js');
 const { InternalError, PipelineDisposedError } = require('./errors.js');
 const { LENT, SETTLED, WAITING } = require('./execution-state.js');
-const { ACTIVE, QUEUED, RETRY_AFTER, channel, enter, hot } = require('./native.js');
+const { ACTIVE, QUEUED, REASONS_OF_GATE, RETRY_AFTER, channel, enter, exit, hot, report } = require('./native.js');
+const { NO_SAMPLES } = require('./segment.js');
 const { noteWait } = require('./self-wait.js');
 const { setClock } = require('./timer.js');
 const { withoutStack } = require('./refusal.js');
@@ -21,8 +22,16 @@ const { refused, timedOut } = require('./turned-away.js');
  * @param {Segment} segment
  */
 function beginEntry(execution, segment) {
-  if (segment.parameter === undefined) go(execution, segment, NaN);
-  else compute(execution, segment, segment.parameter);
+  const stream = execution.rare?.stream;
+  const answer = stream?.takeAnswer?.() ?? 0;
+  if (answer !== 0) {
+    execution.more.parameter = stream?.parameter;
+    follow(execution, segment, answer);
+  } else if (segment.parameter === undefined) {
+    go(execution, segment, NaN);
+  } else {
+    compute(execution, segment, segment.parameter);
+  }
 }
 
 /**
@@ -67,21 +76,44 @@ function go(execution, segment, parameter) {
     execution.run();
     return;
   }
+  follow(execution, segment, ask(segment, parameter));
+}
+
+/**
+ * Asks the core to let an execution in. `afterCall` has to follow.
+ *
+ * @param {Segment} segment
+ * @param {number} parameter NaN for none.
+ * @returns {number} A ticket to run, `LENT`, minus a ticket to wait, minus the code of a refusal, or NaN.
+ */
+function ask(segment, parameter) {
+  if (segment.permits > 0) {
+    segment.permits -= 1;
+    return LENT;
+  }
   setClock();
   const answer = enter(segment.key, parameter);
-  if (answer > PLACE) {
+  if (!(answer > 0) || answer > PLACE) return answer;
+  segment.permits = answer - 1;
+  return LENT;
+}
+
+/**
+ * @param {Execution} execution
+ * @param {Segment} segment
+ * @param {number} answer Of `ask`.
+ */
+function follow(execution, segment, answer) {
+  if (answer > 0) {
     execution.ticket = answer;
-    executions[answer & PLACE] = execution;
-    if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) {
-      keepScope(execution, segment.hearsEnds || segment.telemetry.hearsEnds());
+    if (answer !== LENT) {
+      executions[answer & PLACE] = execution;
+      if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) {
+        keepScope(execution, segment.hearsEnds || segment.telemetry.hearsEnds());
+      }
     }
     afterCall();
     // Effects of the call may have run user code that aborted this execution.
-    if (execution.state === WAITING) execution.run();
-  } else if (answer > 0) {
-    segment.permits = answer - 1;
-    execution.ticket = LENT;
-    afterCall();
     if (execution.state === WAITING) execution.run();
   } else if (answer < -PLACE) {
     segment.contended = true;
@@ -92,7 +124,9 @@ function go(execution, segment, parameter) {
     afterCall();
     if (execution.state === WAITING) noteWait(execution, segment);
   } else if (answer < 0) {
-    refused(execution, 0, REASONS[-answer], channel[ACTIVE], channel[QUEUED], channel[RETRY_AFTER]);
+    const { gate, reason, active, queued, retryAfterMs } = readRefusal(answer);
+    afterCall();
+    if (execution.state === WAITING) refused(execution, gate, reason, active, queued, retryAfterMs);
   } else {
     const error = new InternalError(hot.fault());
     afterCall();
@@ -110,4 +144,34 @@ function keepScope(execution, isHeard) {
   if (isHeard || execution.rare?.stream?.isHeard) execution.more.caller = new CallerScope();
 }
 
-module.exports = { beginEntry };
+/** @param {number} answer Of `ask`. */
+const isRefusal = (answer) => answer < 0 && answer >= -PLACE;
+
+/**
+ * What the core says of a refusal, before the next call.
+ *
+ * @param {number} answer Of `ask`.
+ */
+function readRefusal(answer) {
+  return {
+    gate: Math.floor(-answer / REASONS_OF_GATE),
+    reason: REASONS[-answer % REASONS_OF_GATE],
+    active: channel[ACTIVE],
+    queued: channel[QUEUED],
+    retryAfterMs: channel[RETRY_AFTER],
+  };
+}
+
+/**
+ * Gives back what an answer has let in, when no execution comes to take it.
+ *
+ * @param {Segment} segment
+ * @param {number} answer Of `ask`.
+ */
+function returnAnswer(segment, answer) {
+  if (answer === LENT) segment.giveBack();
+  else if (Math.abs(answer) > PLACE) report(exit(Math.abs(answer), NO_SAMPLES));
+  afterCall();
+}
+
+module.exports = { ask, beginEntry, isRefusal, readRefusal, returnAnswer };

@@ -39,6 +39,9 @@ const PENDING = Symbol('pending');
  * @property {() => boolean} hasBegun Whether its first byte has left: from then on no deadline ends it.
  * @property {(outcome: import('./outcome.js').AnyOutcome) => void} settled
  * @property {boolean} [isHeard] Whether a function of the user's hears of it.
+ * @property {() => number} [takeAnswer] What the core has said already when it was asked to let the execution into its
+ *   first segment, once; 0 if it was not asked.
+ * @property {number | undefined} [parameter] What it was told then.
  */
 
 /** @type {(value?: any) => void} */

@@ -54,6 +54,9 @@ const EFFECT = Object.freeze({
   LIMIT_DECIDED: 13,
 });
 
+/** The code of a refusal is its reason, and in units of this its gate. */
+const REASONS_OF_GATE = 8;
+
 /** The most gates that fit one segment. */
 const MAX_GATES = 6;
 
@@ -202,7 +205,7 @@ const hot = /** @type {any} */ (guard(() => thread.hot()));
 /**
  * @param {number} segment
  * @param {number} parameter NaN for none.
- * @returns {number} A ticket to run, minus a ticket to wait, minus the reason of a refusal (a small integer), or
+ * @returns {number} A ticket to run, minus a ticket to wait, minus the code of a refusal (a small integer), or
  *   the number of permits lent, one of which is for this execution (a small integer as well).
  */
 function enter(segment, parameter) {
@@ -293,6 +296,7 @@ module.exports = {
   MAX_GATES,
   QUEUED,
   READ,
+  REASONS_OF_GATE,
   RECORD,
   RECORDS,
   RETRY_AFTER,

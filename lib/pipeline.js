@@ -81,6 +81,13 @@ let onDisposed;
 let hasDeadline;
 
 /**
+ * The segment that every execution of a pipeline enters first, if no combinator is around it.
+ *
+ * @type {(pipeline: ResiliencePipeline) => Segment | undefined}
+ */
+let firstSegment;
+
+/**
  * Whether the pipeline may run a callback more than once.
  *
  * @type {(pipeline: ResiliencePipeline) => boolean}
@@ -100,6 +107,7 @@ class ResiliencePipeline {
     onDisposed = (pipeline, listener) => void pipeline.#disposalListeners.push(listener);
     hasDeadline = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.hasDeadline);
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
+    firstSegment = (pipeline) => (pipeline.#stages[0] instanceof Segment ? pipeline.#stages[0] : undefined);
     isPipeline = (value) => #stages in value;
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
@@ -379,4 +387,4 @@ mark('ResiliencePipeline', SKILLS);
 
 /** @typedef {typeof SKILLS} Skills */
 
-module.exports = { ResiliencePipeline };
+module.exports = { ResiliencePipeline, firstSegment: /** @type {typeof firstSegment} */ (firstSegment) };

@@ -37,6 +37,13 @@ function withoutStack(make) {
   }
 }
 
+/**
+ * What an error says of the time until the gate may let one in again.
+ *
+ * @param {number} ms NaN if nobody knows.
+ */
+const wholeMs = (ms) => (Number.isNaN(ms) ? undefined : Math.max(Math.ceil(ms), 1));
+
 class OutcomeRefusal extends Failure {
   /** The error, once it was read. @type {Error | undefined} */
   #error;
@@ -66,4 +73,4 @@ class OutcomeRefusal extends Failure {
   };
 }
 
-module.exports = { OutcomeRefusal, makeError, withoutStack };
+module.exports = { OutcomeRefusal, makeError, wholeMs, withoutStack };

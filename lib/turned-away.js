@@ -3,7 +3,7 @@
 // What ends an execution in place of its callback: a gate that refuses it, and a deadline.
 
 const { TimeoutRejectedError } = require('./errors.js');
-const { OutcomeRefusal, makeError } = require('./refusal.js');
+const { OutcomeRefusal, makeError, wholeMs } = require('./refusal.js');
 const { OUTCOME } = require('./role.js');
 
 /** @typedef {import('./execution.js').Execution} Execution */
@@ -45,7 +45,7 @@ function refused(execution, index, reason, active, queued, retryAfterMs) {
   const gate = gates[index];
   const { name, isLimiter, onRejected } = gate;
   const { pipelineName } = telemetry;
-  const retryAfter = Number.isNaN(retryAfterMs) ? undefined : Math.max(Math.ceil(retryAfterMs), 1);
+  const retryAfter = wholeMs(retryAfterMs);
   const refusal = { reason, active, queued, retryAfter, pipelineName, strategyName: name };
   /** @type {Error | undefined} */
   let error;

@@ -9,11 +9,13 @@ const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
 const { call, warn } = require('../telemetry.js');
 const { AbandonedRequests } = require('./abandoned-requests.js');
+const { Door } = require('./door.js');
 const { DrainTime } = require('./drain-time.js');
 const { UnderWay, endIfDisposed } = require('./going-away.js');
 const { readInbound } = require('./inbound-options.js');
 const { InboundRequest } = require('./inbound-request.js');
 const { linkToNative, outermostOf } = require('./observe.js');
+const { quotaHeaders } = require('./quota-headers.js');
 const { StallGuard } = require('./stall.js');
 const { isUpgrade } = require('./upgrade.js');
 
@@ -45,6 +47,9 @@ class Admission {
   #stall;
   abandoned;
   #settings;
+  #door;
+  /** By code and reason. @type {Record<string, Record<string, number>>} */
+  #rejected = {};
 
   /**
    * @param {import('./inbound-options.js').Framework} framework
@@ -67,9 +72,9 @@ class Admission {
     this.measures = this.skills.measures(pipeline);
     this.problemDetails = this.#settings.problemDetails;
     this.headers = this.#settings.headers;
-    this.capacity = this.#settings.capacity;
     /** Whether it tells clients what they have left. */
     this.hasQuota = this.#settings.quota !== undefined && this.headers !== false;
+    this.#door = Door.of(this, this.#settings);
   }
 
   /**
@@ -91,8 +96,32 @@ class Admission {
     }
     const skipped = this.#skip(exchange);
     if (skipped !== undefined) return skipped.result;
+    /** @type {import('./door.js').Pass | undefined} */
+    let pass;
+    if (outermost === undefined && this.#door?.isOpen(exchange)) {
+      try {
+        pass = this.#door.ask(exchange);
+      } catch (error) {
+        return fail(error);
+      }
+      if (pass === undefined) return undefined;
+    }
+    try {
+      return this.#take(exchange, outermost, pass);
+    } finally {
+      pass?.giveBack();
+    }
+  }
+
+  /**
+   * @param {Exchange} exchange
+   * @param {InboundRequest | undefined} outermost
+   * @param {import('./door.js').Pass | undefined} pass
+   */
+  #take(exchange, outermost, pass) {
+    const { req, subject, fail } = exchange;
     linkToNative(subject, req);
-    const request = new InboundRequest(this, exchange, outermost);
+    const request = new InboundRequest(this, exchange, outermost, pass);
     let execution;
     try {
       request.observe();
@@ -180,27 +209,51 @@ class Admission {
   /**
    * What a request's client has left.
    *
-   * @param {string | number | undefined} rateKey
-   * @param {number} [retryAfterMs] Of a request that was refused.
+   * @param {string | number | undefined | null} rateKey Null if it needs no permit.
+   * @param {{ code?: string, retryAfter?: number }} [refusal] Of a request that was refused.
    * @returns {import('./quota-headers.js').Quota | undefined}
    */
-  quotaOf(rateKey, retryAfterMs) {
+  quotaOf(rateKey, refusal) {
     const { quota } = this.#settings;
-    if (quota === undefined) return undefined;
+    if (quota === undefined || !this.hasQuota || rateKey === null) return undefined;
     const { name, limiter } = quota;
     const { remaining, resetMs, windowMs } = limiter[QUOTA](rateKey);
+    const waitMs = refusal?.code === 'RATE_LIMITED' ? refusal.retryAfter : undefined;
     return {
       name,
       limit: limiter.permitLimit,
       windowS: Math.ceil(windowMs / 1000),
       remaining,
-      resetS: Math.ceil((retryAfterMs ?? resetMs) / 1000),
+      resetS: Math.ceil((waitMs ?? resetMs) / 1000),
     };
   }
 
   /** Whether the user is told of those. */
   get hearsRejections() {
     return this.#settings.onRejected !== undefined;
+  }
+
+  /**
+   * What a client is told that it has left, of all quotas that it is counted against.
+   *
+   * @param {readonly import('./quota-headers.js').Quota[]} quotas
+   * @param {{ code?: string }} [refusal] Of a request that was refused.
+   */
+  quotaHeaders(quotas, refusal) {
+    const { capacity } = this.#settings;
+    const capacities = refusal?.code === 'BULKHEAD_FULL' && capacity !== undefined ? [capacity] : [];
+    return quotas.length + capacities.length === 0 ? {} : quotaHeaders(this.headers, quotas, capacities);
+  }
+
+  /**
+   * Counts a request that was answered in its handler's place.
+   *
+   * @param {string} code
+   * @param {string} [reason]
+   */
+  count(code, reason = code) {
+    const counts = (this.#rejected[code] ??= {});
+    counts[reason] = (counts[reason] ?? 0) + 1;
   }
 
   /**
@@ -225,6 +278,7 @@ class Admission {
     defineReadOnly(target, 'pipeline', whose, { value: this.pipeline, enumerable: true });
     defineReadOnly(target, 'swallowed', whose, { get: () => this.swallowed, enumerable: true });
     defineReadOnly(target, 'abandoned', whose, { get: () => this.abandoned.size, enumerable: true });
+    defineReadOnly(target, 'rejected', whose, { get: () => structuredClone(this.#rejected), enumerable: true });
     defineReadOnly(target, 'dispose', whose, { value: () => this.dispose() });
     return target;
   }

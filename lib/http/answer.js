@@ -41,6 +41,11 @@ const BODY_HEADERS = [
   'Transfer-Encoding',
 ];
 
+const bodyHeaders = new Set(BODY_HEADERS.map((name) => name.toLowerCase()));
+
+/** Whether a header speaks of a body. @param {string} name */
+const isOfBody = (name) => bodyHeaders.has(name.toLowerCase());
+
 /**
  * How clients are answered.
  *
@@ -49,7 +54,7 @@ const BODY_HEADERS = [
  * @property {import('./drain-time.js').DrainTime} [drainTime] Of the queue that the errors are about.
  */
 
-/** @typedef {{ statusCode: number, headers: Record<string, string>, body: string }} Answer */
+/** @typedef {{ statusCode: number, headers: Record<string, string | number>, body: string }} Answer */
 
 /**
  * @param {unknown} error
@@ -59,23 +64,31 @@ const BODY_HEADERS = [
  */
 function answerOf(error, manner, leastS = 0) {
   const refusal = describe(error);
+  const answer = lastingAnswer(refusal, manner);
+  const retryAfter = retryAfterOf(refusal, manner);
+  if (retryAfter !== undefined) answer.headers['Retry-After'] = Math.max(retryAfter, leastS);
+  return answer;
+}
+
+/**
+ * What is the same for all refusals of a kind: everything but when to come back.
+ *
+ * @param {Refusal} refusal
+ * @param {Manner} manner
+ * @returns {Answer}
+ */
+function lastingAnswer(refusal, { problemDetails }) {
   const { statusCode, code, reason } = refusal;
   const message =
     MESSAGES[reason === undefined ? code : `${code} ${reason}`] ?? STATUS_CODES[statusCode] ?? 'Error';
-  const { problemDetails } = manner;
   const body = JSON.stringify(
     problemDetails ? problem(refusal, message) : { statusCode, error: code, message },
   );
-  const retryAfter = retryAfterOf(refusal, manner);
-  return {
-    statusCode,
-    headers: {
-      'Content-Type': problemDetails ? 'application/problem+json' : 'application/json; charset=utf-8',
-      'Cache-Control': 'no-store',
-      ...(retryAfter === undefined ? {} : { 'Retry-After': String(Math.max(retryAfter, leastS)) }),
-    },
-    body,
+  const headers = {
+    'Content-Type': problemDetails ? 'application/problem+json' : 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
   };
+  return { statusCode, headers, body };
 }
 
 /**
@@ -134,4 +147,4 @@ function problem({ statusCode: status, code, pipelineName }, detail) {
   return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code };
 }
 
-module.exports = { BODY_HEADERS, answerOf };
+module.exports = { BODY_HEADERS, answerOf, isOfBody, lastingAnswer, retryAfterOf };

@@ -39,6 +39,8 @@ const KIND = 'ResiliencePipeline';
 const STALL_MS = 60_000;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
+/** @typedef {import('./admission.js').Admission} Admission */
+/** @typedef {import('./admission.js').Exchange} Exchange */
 /** @typedef {import('./inbound-request.js').InboundRequest} InboundRequest */
 
 /**
@@ -100,7 +102,14 @@ function byHand(where, { pipeline, ...read }) {
   if (skills.repeats(pipeline)) {
     throw new TypeError('pipeline must be one without retry and hedging: a request is handled once');
   }
-  return { pipeline, guardsBody: false, quota: undefined, capacity: undefined };
+  return {
+    pipeline,
+    guardsBody: false,
+    quota: undefined,
+    capacity: undefined,
+    rateKeyOf: undefined,
+    deadlineOf: undefined,
+  };
 }
 
 /**
@@ -115,8 +124,8 @@ function build(where, read) {
   }
   const name = readName('name', given, 'http');
   const builder = new ResiliencePipelineBuilder({ name });
-  if (rateLimit !== undefined) addRateLimit(builder, rateLimit);
-  if (deadlineHeader !== undefined) addDeadline(builder, deadlineHeader);
+  const rateKeyOf = rateLimit === undefined ? undefined : addRateLimit(builder, rateLimit);
+  const deadlineOf = deadlineHeader === undefined ? undefined : addDeadline(builder, deadlineHeader);
   if (concurrency !== undefined) {
     builder.addConcurrencyLimiter(
       readOptions('concurrency', concurrency, ['permitLimit', 'queueLimit', 'queueTimeout']),
@@ -134,26 +143,34 @@ function build(where, read) {
     guardsBody: body,
     quota: quota && { name, limiter: quota },
     capacity: capacity && { name, limit: /** @type {number} */ (capacity.permitLimit) },
+    rateKeyOf,
+    deadlineOf,
   };
 }
 
 /**
  * @param {ResiliencePipelineBuilder} builder
  * @param {unknown} rateLimit
+ * @returns {(admission: Admission, exchange: Exchange) => any} What the permits of a request are counted by.
  */
 function addRateLimit(builder, rateLimit) {
   const known = /** @type {const} */ (['key', 'permitLimit', 'window', 'algorithm', 'burst', 'maxKeys']);
   const { key, ...limits } = readOptions('rateLimit', rateLimit, known);
   const keyOf = callback('key', key);
+  const rateKeyOf = (/** @type {Admission} */ admission, /** @type {Exchange} */ { req, subject }) => {
+    if (isPreflight(req)) return EXEMPT;
+    return keyOf === undefined ? addressKeyOf(admission, req, subject) : keyOf(subject);
+  };
   builder.addRateLimiter({
     ...limits,
     key: (/** @type {ResilienceContext} */ context) => {
       const request = requestOf(context);
-      if (isPreflight(request.req)) return EXEMPT;
-      request.rateKey = keyOf === undefined ? addressKeyOf(request) : keyOf(request.subject);
-      return request.rateKey;
+      const rateKey = rateKeyOf(request.admission, request.exchange);
+      if (rateKey !== EXEMPT) request.rateKey = rateKey;
+      return rateKey;
     },
   });
+  return rateKeyOf;
 }
 
 /**
@@ -173,18 +190,22 @@ function isPreflight({ method, headers }) {
  *
  * @param {ResiliencePipelineBuilder} builder
  * @param {unknown} header
+ * @returns {(req: import('node:http').IncomingMessage) => number}
  */
 function addDeadline(builder, header) {
   const accepted = 'the name of a header';
   if (typeof header !== 'string' || !TOKEN.test(header)) throw typeError('deadlineHeader', accepted, header);
   const key = header.toLowerCase();
+  const deadlineOf = (/** @type {import('node:http').IncomingMessage} */ req) => {
+    const value = req.headers?.[key];
+    return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : Infinity;
+  };
   builder.addTimeout({
     name: 'Deadline',
-    timeoutGenerator: (/** @type {{ context: ResilienceContext }} */ { context }) => {
-      const value = requestOf(context).req.headers?.[key];
-      return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : Infinity;
-    },
+    timeoutGenerator: (/** @type {{ context: ResilienceContext }} */ { context }) =>
+      deadlineOf(requestOf(context).req),
   });
+  return deadlineOf;
 }
 
 /**
@@ -204,9 +225,11 @@ function requestOf(context) {
 /**
  * By its client's address. A request that was made up may have no connection to have one.
  *
- * @param {InboundRequest} request
+ * @param {Admission} admission
+ * @param {import('node:http').IncomingMessage} req
+ * @param {any} subject
  */
-function addressKeyOf({ admission, req, subject }) {
+function addressKeyOf(admission, req, subject) {
   return req.socket ? addressKey(admission.addressOf(subject)) : undefined;
 }
 

@@ -16,8 +16,7 @@ const { hasLeft, observeFirstByte } = require('./first-byte.js');
 const { endIfDisposed } = require('./going-away.js');
 const { isOwnAbort } = require('./handler-errors.js');
 const { carryContext, observeEnd } = require('./observe.js');
-const { setQuotaHeaders } = require('./quota-headers.js');
-const { cutOff, respond } = require('./respond.js');
+const { adoptHeaders, cutOff, respond, setHeaders } = require('./respond.js');
 const { seal } = require('./seal.js');
 
 // As they are at load: a response lives in real time.
@@ -37,6 +36,8 @@ class InboundRequest {
   #root;
   /** When it began to hold what it was admitted by. */
   #startedAt = 0;
+  /** @type {import('./door.js').Pass | undefined} */
+  #pass;
   #answered = false;
   /** Whether its response has ended, and not only its connection. */
   #hasEnded = false;
@@ -56,8 +57,9 @@ class InboundRequest {
    * @param {import('./admission.js').Admission} admission
    * @param {import('./admission.js').Exchange} exchange
    * @param {InboundRequest | undefined} outermost The one that the first middleware of its response has made.
+   * @param {import('./door.js').Pass | undefined} pass What it was told at the door, if it was asked for there.
    */
-  constructor(admission, exchange, outermost) {
+  constructor(admission, exchange, outermost, pass) {
     const { req, res, subject } = exchange;
     this.admission = admission;
     this.exchange = exchange;
@@ -68,7 +70,8 @@ class InboundRequest {
     this.#isHttp2 = streamOf(req) !== undefined;
     this.subject = subject;
     /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
-    this.rateKey = null;
+    this.rateKey = pass === undefined ? null : pass.rateKey;
+    this.#pass = pass;
     /** What its client has left. @type {import('./quota-headers.js').Quota | undefined} */
     this.quota = undefined;
     /** @type {InboundRequest} */
@@ -109,6 +112,16 @@ class InboundRequest {
     }
     execution.start();
     this.#hasWaited = true;
+  }
+
+  /** What was said at the door, once. */
+  takeAnswer() {
+    return this.#pass?.take() ?? 0;
+  }
+
+  /** What was told there. */
+  get parameter() {
+    return this.#pass?.parameter;
   }
 
   /**
@@ -350,19 +363,16 @@ class InboundRequest {
    * @returns {number} The seconds for which it has nothing left.
    */
   #tellQuota(error) {
-    const { admission, rateKey } = this;
-    const isFull = error?.code === 'BULKHEAD_FULL';
-    if (rateKey !== null && admission.hasQuota) {
-      this.quota = admission.quotaOf(rateKey, error?.code === 'RATE_LIMITED' ? error.retryAfter : undefined);
-    }
+    const { admission } = this;
+    this.quota = admission.quotaOf(this.rateKey, error) ?? this.quota;
     /** @type {import('./quota-headers.js').Quota[]} */
     const quotas = [];
     for (let each = this.outermost.innermost; each !== undefined; each = each.outer) {
       if (each.quota !== undefined) quotas.unshift(each.quota);
     }
-    const capacities = isFull && admission.capacity !== undefined ? [admission.capacity] : [];
-    if (typeof this.res.setHeader === 'function') {
-      setQuotaHeaders(this.res, admission.headers, quotas, capacities);
+    const { res } = this;
+    if (typeof res.setHeader === 'function' && !res.headersSent) {
+      setHeaders(res, admission.quotaHeaders(quotas, error));
     }
     return Math.max(0, ...quotas.map(({ remaining, resetS }) => (remaining === 0 ? resetS : 0)));
   }
@@ -370,7 +380,11 @@ class InboundRequest {
   /** Answers in the handler's place: at a deadline from a timer, where nobody would catch a failure. */
   #answer(/** @type {unknown} */ error) {
     this.#answered = true;
-    if (isExecutionRejected(error)) this.admission.tellRejected(this.subject, error);
+    if (isExecutionRejected(error)) {
+      const { code, reason } = /** @type {any} */ (error);
+      this.admission.count(code, reason);
+      this.admission.tellRejected(this.subject, error);
+    }
     try {
       if (!this.res.writableEnded) this.#write(error);
       else if (this.admission.guardsBody) cutOff(this.req, this.res);
@@ -380,18 +394,11 @@ class InboundRequest {
     }
   }
 
-  /** What a middleware further out has said in its framework's own way, such as by whom the answer may be read. */
-  #adoptHeaders() {
-    for (const [name, value] of this.exchange.headers?.() ?? []) {
-      if (value !== undefined && !this.res.hasHeader?.(name)) this.res.setHeader?.(name, value);
-    }
-  }
-
   #write(/** @type {unknown} */ error) {
     const { admission, req, res } = this;
     const begun = res.headersSent;
     if (!begun) {
-      this.#adoptHeaders();
+      adoptHeaders(this.exchange);
       endIfDisposed(admission.pipeline, req, res);
     }
     respond(req, res, error, admission, begun ? 0 : this.#tellQuota(error), this.context !== undefined);

@@ -168,6 +168,7 @@ function carryContext(request) {
  */
 function outermostOf(req) {
   if (!(req instanceof EventEmitter)) return madeUp.get(req);
+  if (req.listenerCount('newListener') === 0) return undefined;
   /** @type {any} */
   const listener = req.listeners('newListener').find((each) => OUTERMOST in each);
   return listener?.[OUTERMOST];

@@ -28,13 +28,13 @@ const { emits, streamOf } = require('./connection.js');
  *
  * @param {IncomingMessage} req
  * @param {ServerResponse} res
- * @param {unknown} reason Why it is not.
+ * @param {() => unknown} makeReason Tells why it is not.
  * @param {boolean} isHandled Whether there is a handler, which may read on.
  */
-function leaveUnread(req, res, reason, isHandled) {
+function leaveUnread(req, res, makeReason, isHandled) {
   const stream = streamOf(req);
   if (stream !== undefined) {
-    if (!req.complete) closeStream(stream, req, reason);
+    if (!req.complete) closeStream(stream, req, makeReason);
     return;
   }
   // A pipeline of streams that has failed takes that of the request away.
@@ -43,7 +43,7 @@ function leaveUnread(req, res, reason, isHandled) {
   if (!socket || !emits(socket) || !(req instanceof IncomingMessage)) return;
   if (hasRest(req)) {
     if (!isReadToEnd(req, res)) res.setHeader('Connection', 'close');
-    closeGently(socket, req, res, reason, isHandled);
+    closeGently(socket, req, res, makeReason, isHandled);
   } else if (isHandled && req.complete) {
     // It is here as a whole: the handler may still read what Node.js would throw away.
     /** @type {any} */ (req)._dumped = true;
@@ -55,13 +55,13 @@ function leaveUnread(req, res, reason, isHandled) {
  *
  * @param {any} stream
  * @param {IncomingMessage} req
- * @param {unknown} reason
+ * @param {() => unknown} makeReason
  */
-function closeStream(stream, req, reason) {
+function closeStream(stream, req, makeReason) {
   stream.once('finish', () => {
     setImmediate(() => {
       stream.close();
-      closeBody(req, reason);
+      closeBody(req, makeReason());
     });
   });
 }
@@ -100,22 +100,22 @@ function isReadToEnd(req, res) {
  * @param {import('node:net').Socket} socket
  * @param {IncomingMessage} req
  * @param {ServerResponse} res
- * @param {unknown} reason
+ * @param {() => unknown} makeReason
  * @param {boolean} isHandled
  */
-function closeGently(socket, req, res, reason, isHandled) {
+function closeGently(socket, req, res, makeReason, isHandled) {
   let lingers = false;
   socket.destroySoon = () => {
     if (!lingers) linger(socket);
     lingers = true;
-    closeBody(req, reason);
+    closeBody(req, makeReason());
   };
   res.once('finish', () => {
     if (lingers) return;
     delete (/** @type {any} */ (socket).destroySoon);
     if (!isHandled) return;
     /** @type {any} */ (req)._dump();
-    closeBody(req, reason);
+    closeBody(req, makeReason());
     readOn(socket);
   });
 }

@@ -117,4 +117,9 @@ function numberOf(key, option) {
   throw typeError(option, KEY, immediate('key', KEY, key));
 }
 
-module.exports = { EXEMPT, QUOTA, rateLimiterStrategy: recallable('rateLimiterStrategy', rateLimiterStrategy) };
+module.exports = {
+  EXEMPT,
+  QUOTA,
+  numberOf,
+  rateLimiterStrategy: recallable('rateLimiterStrategy', rateLimiterStrategy),
+};

@@ -55,6 +55,8 @@ const LOOP_REASON: usize = 18;
 const LOOP_DELAY: usize = 19;
 const HEADER: usize = 20;
 const RECORD: usize = 12;
+/// More than there are reasons of a refusal.
+const REASONS: u32 = 8;
 const RECORDS: usize = 128;
 
 /// The numbers that the array must hold.
@@ -243,7 +245,7 @@ const fn rule_code(rule: Rule) -> f64 {
 }
 
 /// A reason as JavaScript knows it: an index into its list of reasons, from 1.
-pub const fn reason_code(reason: Reason) -> f64 {
+const fn reason_code(reason: Reason) -> f64 {
     match reason {
         Reason::Full => 1.0,
         Reason::QueueTimeout => 2.0,
@@ -252,6 +254,11 @@ pub const fn reason_code(reason: Reason) -> f64 {
         Reason::Broken => 5.0,
         Reason::Isolated => 6.0,
     }
+}
+
+/// How JavaScript knows a refusal: by its reason, below eight, and in eights the gate.
+pub fn refusal_code(Refusal { gate, reason, .. }: Refusal) -> f64 {
+    f64::from(REASONS * u32::try_from(gate).unwrap_or(0)) + reason_code(reason)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an epoch a microsecond fits 53 bits for 285 years")]

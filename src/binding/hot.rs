@@ -11,7 +11,7 @@ mod event_loop;
 mod gates;
 
 use super::algorithm::kind;
-use super::channel::reason_code;
+use super::channel::refusal_code;
 use super::fault::{Moment, reach};
 use super::thread::{Handle, State};
 use crate::core::algorithm::Sample;
@@ -141,7 +141,7 @@ fn index(context: &FunctionCallContext, position: usize) -> Result<usize> {
 /// The most permits that are lent at once: their number must not look like a ticket.
 const MOST_LENT: u32 = (1 << 26) - 1;
 
-/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, minus the reason of a refusal (a small
+/// `enter(segment, parameter)`: a ticket to run, minus a ticket to wait, minus the code of a refusal (a small
 /// integer), or the number of permits lent, one of which is for this execution. A parameter of NaN is none.
 fn enter(state: &mut State) -> Answer {
     let (segment, parameter) = state.channel.arguments();
@@ -155,7 +155,7 @@ fn enter(state: &mut State) -> Answer {
         Entry::Waiting(ticket) => -ticket.to_f64(),
         Entry::Refused(refusal) => {
             state.channel.refuse(refusal);
-            -reason_code(refusal.reason)
+            -refusal_code(refusal)
         }
     })
 }

@@ -15,7 +15,7 @@ use super::gate::Gate;
 use super::gate::circuit_breaker::{Change, Passage};
 use super::gate::concurrency::Admission;
 use super::gate::rate_limiter::Turn;
-use super::outcome::Outcomes;
+use super::outcome::{Outcome, Outcomes};
 use super::pauses::Pauses;
 use super::queue::Priority;
 use super::slab::{Key, Slab};
@@ -91,7 +91,7 @@ pub enum Entry {
     Running(Key),
     /// Wait for [`Effect::Admitted`] or [`Effect::Rejected`].
     Waiting(Key),
-    /// The first gate turned it away; there is no ticket.
+    /// A gate turned it away, and none before that learns from it; there is no ticket.
     Refused(Refusal),
 }
 
@@ -142,8 +142,10 @@ impl Segment {
         match self.proceed(key, parameter, ledger) {
             Progress::Through => Entry::Running(key),
             Progress::Queued => Entry::Waiting(key),
-            Progress::Stopped(refusal) if refusal.gate == 0 => {
-                ledger.tickets.remove(key);
+            Progress::Stopped(refusal) if !self.gates[..refusal.gate].iter().any(Gate::learns) => {
+                if let Some(ticket) = ledger.tickets.remove(key) {
+                    self.exit(key, &ticket, Outcomes::all(Outcome::NoSample), ledger);
+                }
                 Entry::Refused(refusal)
             }
             Progress::Stopped(refusal) => {

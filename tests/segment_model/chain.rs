@@ -2,7 +2,7 @@
 //!
 //! The caller enters a gate when the one before has let the execution in. Once a gate ends an execution, it
 //! leaves the queue it may be in and all deadlines at once. The limiters and the breakers that it holds learn how
-//! it ended when its user exits.
+//! it ended when its user exits; a newcomer that has passed nothing that learns leaves all at once.
 
 use std::collections::HashMap;
 
@@ -32,6 +32,8 @@ enum Held {
 pub struct Chain {
     engine: Engine,
     segments: Vec<Key>,
+    /// Whether each gate learns from how an execution ends.
+    learns: Vec<bool>,
     alarms: Alarms,
     /// Each ticket's execution and gate.
     places: HashMap<Key, (Execution, usize)>,
@@ -52,6 +54,7 @@ impl Chain {
         Self {
             engine,
             segments,
+            learns: recipes.iter().map(Recipe::learns).collect(),
             alarms: Alarms::default(),
             places: HashMap::new(),
             held: HashMap::new(),
@@ -67,7 +70,12 @@ impl Chain {
             match entry {
                 Entry::Running(ticket) => self.hold(execution, gate, ticket, Held::In(ticket)),
                 Entry::Waiting(ticket) => self.hold(execution, gate, ticket, Held::Waiting(ticket)),
-                Entry::Refused(refusal) => self.reject(execution, Refusal { gate, ..refusal }),
+                Entry::Refused(refusal) => {
+                    self.reject(execution, Refusal { gate, ..refusal });
+                    if first == 0 && !self.learns[..gate].contains(&true) {
+                        self.leave_all(execution);
+                    }
+                }
             }
             self.react();
             if !matches!(entry, Entry::Running(_)) {
@@ -88,6 +96,13 @@ impl Chain {
         self.react();
         self.places.remove(&ticket);
         moved
+    }
+
+    fn leave_all(&mut self, execution: Execution) {
+        for (_, held) in self.held.remove(&execution).unwrap_or_default().into_iter().rev() {
+            let (Held::In(ticket) | Held::Waiting(ticket)) = held;
+            self.leave(ticket, Outcome::NoSample);
+        }
     }
 
     fn reject(&mut self, execution: Execution, refusal: Refusal) {

@@ -103,13 +103,14 @@ impl Fused {
 impl System for Fused {
     fn enter(&mut self, execution: Execution, parameter: Option<f64>) {
         let entry = self.engine.enter(self.segment, parameter).expect("the segment is there");
-        match entry {
-            Entry::Running(ticket) | Entry::Waiting(ticket) => self.open(ticket, execution),
-            Entry::Refused(refusal) => self.events.push(Event::Rejected { execution, refusal }),
+        if let Entry::Running(ticket) | Entry::Waiting(ticket) = entry {
+            self.open(ticket, execution);
         }
         self.react();
-        if matches!(entry, Entry::Running(_)) {
-            self.events.push(Event::Running(execution));
+        match entry {
+            Entry::Running(_) => self.events.push(Event::Running(execution)),
+            Entry::Waiting(_) => {}
+            Entry::Refused(refusal) => self.events.push(Event::Rejected { execution, refusal }),
         }
     }
 

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use resilience::core::clock::Nanos;
-use resilience::core::effect::{Reason, Refusal};
+use resilience::core::effect::Refusal;
 use resilience::core::gate::circuit_breaker::CircuitBreaker;
 use resilience::core::outcome::Outcomes;
 use resilience::core::timers::Driver;
@@ -36,17 +36,19 @@ enum State {
 
 /// The three systems and what their user knows.
 struct Trial {
-    first: Recipe,
+    recipes: Vec<Recipe>,
     systems: [Box<dyn System>; 3],
     open: BTreeMap<Execution, State>,
     begun: Execution,
+    /// The execution that the present step enters.
+    newcomer: Option<Execution>,
     now_ms: f64,
 }
 
 impl Trial {
     fn new(recipes: &[Recipe]) -> Self {
         Self {
-            first: recipes[0].clone(),
+            recipes: recipes.to_vec(),
             systems: [
                 Box::new(Chain::new(recipes)),
                 Box::new(Fused::new(recipes, Driver::Wheel)),
@@ -54,6 +56,7 @@ impl Trial {
             ],
             open: BTreeMap::new(),
             begun: 0,
+            newcomer: None,
             now_ms: 0.0,
         }
     }
@@ -89,10 +92,10 @@ impl Trial {
             Event::Running(execution) => {
                 prop_assert_eq!(self.open.insert(execution, State::Running), Some(State::Queued));
             }
-            Event::Rejected {
-                execution,
-                refusal: Refusal { gate: 0, reason: Reason::Full | Reason::Broken | Reason::Isolated, .. },
-            } => {
+            // A newcomer of which no gate has to learn is out at once.
+            Event::Rejected { execution, refusal: Refusal { gate, .. } }
+                if self.newcomer == Some(execution) && !self.recipes[..gate].iter().any(Recipe::learns) =>
+            {
                 prop_assert_eq!(self.open.remove(&execution), Some(State::Queued));
             }
             Event::Rejected { execution, .. } => {
@@ -117,8 +120,10 @@ impl Trial {
                 let execution = self.begun;
                 self.begun += 1;
                 self.open.insert(execution, State::Queued);
-                let parameter = choice.map(|choice| self.first.parameter(choice));
+                self.newcomer = Some(execution);
+                let parameter = choice.map(|choice| self.recipes[0].parameter(choice));
                 self.all(|system| system.enter(execution, parameter))?;
+                self.newcomer = None;
             }
             Step::Exit(index, outcomes) => {
                 let Some(execution) = self.choose(index) else { return Ok(()) };

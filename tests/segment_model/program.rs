@@ -57,6 +57,11 @@ impl Recipe {
         }
     }
 
+    /// Whether the gate learns from how an execution ends.
+    pub const fn learns(&self) -> bool {
+        matches!(self, Self::Adaptive { .. } | Self::CircuitBreaker(_))
+    }
+
     /// What an execution may tell the gate, if it is the first one.
     pub const fn parameter(&self, choice: usize) -> f64 {
         if let Self::RateLimiter { .. } = self {

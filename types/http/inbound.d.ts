@@ -153,6 +153,11 @@ export interface Inbound {
   /** Writes that were ignored because they came after a 504, also those of an error handler. */
   readonly swallowed: number;
   /**
+   * How many requests were answered in their handlers' place, by error code and reason (the code where there is none):
+   * `{ BULKHEAD_FULL: { full: 12, 'queue-timeout': 3 }, TIMEOUT: { TIMEOUT: 1 } }`. Each reading is a copy.
+   */
+  readonly rejected: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /**
    * Handlers that run on although their client has left, or was answered 504 in their place. Their permits are back:
    * so many run beside those that the limit lets in. Until their promise settles or, where a framework does not tell
    * that, as Express, until they end their response, at the latest after 30 s.

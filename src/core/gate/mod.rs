@@ -39,6 +39,12 @@ impl Gate {
         }
     }
 
+    /// Whether it learns from how an execution ends.
+    #[must_use]
+    pub const fn learns(&self) -> bool {
+        matches!(self, Self::Adaptive(_) | Self::CircuitBreaker(_))
+    }
+
     /// Whether it learns from latency.
     #[must_use]
     pub const fn measures(&self) -> bool {
