@@ -14,7 +14,7 @@ const tools = fileURLToPath(new URL('packaging', import.meta.url));
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
 /** Of the package and the addon of one platform. */
-const MOST_BYTES = 1.5 * 2 ** 20;
+const MOST_BYTES = { package: 2 ** 20, addon: 1.5 * 2 ** 20 };
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'resilience-packaging-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -107,11 +107,12 @@ test('no script runs at an install, and nothing else is installed', () => {
   assert.equal(dependencies, undefined);
 });
 
-test(`with the addon of one platform it is no larger than ${MOST_BYTES} bytes, unpacked`, (t) => {
+test('the package and the addon of a platform are no larger than promised', (t) => {
   const addon = readdirSync(root).find((name) => name.endsWith('.node'));
-  const bytes = packed.unpackedSize + statSync(path.join(root, addon)).size;
-  t.diagnostic(`${bytes} bytes: ${packed.unpackedSize} of the package, the rest of ${addon}`);
-  assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
+  const addonBytes = statSync(path.join(root, addon)).size;
+  t.diagnostic(`${packed.unpackedSize} bytes of the package, unpacked, and ${addonBytes} of ${addon}`);
+  assert.ok(packed.unpackedSize <= MOST_BYTES.package, `${packed.unpackedSize} bytes`);
+  assert.ok(addonBytes <= MOST_BYTES.addon, `${addonBytes} bytes`);
 });
 
 test('the release workflow builds and tests the addon of every target', () => {
