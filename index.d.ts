@@ -24,4 +24,5 @@ export * from './types/pipeline.js';
 export * from './types/pipeline-builder.js';
 export * from './types/builder.js';
 export * from './types/standard-pipeline.js';
+export * from './types/overload.js';
 export * from './types/telemetry.js';

@@ -33,6 +33,7 @@ module.exports.ExecutionRejectedError = errors.ExecutionRejectedError;
 module.exports.InternalError = errors.InternalError;
 module.exports.IsolatedCircuitError = errors.IsolatedCircuitError;
 module.exports.Outcome = Outcome;
+module.exports.OverloadRejectedError = errors.OverloadRejectedError;
 module.exports.PipelineBuilder = PipelineBuilder;
 module.exports.PipelineDisposedError = errors.PipelineDisposedError;
 module.exports.RateLimiterRejectedError = errors.RateLimiterRejectedError;

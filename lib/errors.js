@@ -81,6 +81,29 @@ class RateLimiterRejectedError extends ExecutionRejectedError {
   }
 }
 
+/** @type {Record<string, string>} */
+const OVERLOAD_MESSAGES = {
+  full: 'the event loop is overloaded',
+  'queue-timeout': 'the event loop did not get to the request in time',
+  dropped: 'the place in the queue went to another request',
+  disposed: 'the pipeline was disposed',
+};
+
+class OverloadRejectedError extends ExecutionRejectedError {
+  /**
+   * @param {'full' | 'queue-timeout' | 'dropped' | 'disposed'} reason
+   * @param {RejectionOptions & { delay: number, queued: number }} options
+   */
+  constructor(reason, options) {
+    super(`${OVERLOAD_MESSAGES[reason]} (${reason})`, options);
+    this.code = 'OVERLOADED';
+    this.statusCode = 503;
+    this.reason = reason;
+    this.delay = options.delay;
+    this.queued = options.queued;
+  }
+}
+
 class BrokenCircuitError extends ExecutionRejectedError {
   /** @param {RejectionOptions} [options] */
   constructor(options) {
@@ -147,6 +170,7 @@ describe(ExecutionRejectedError.prototype, { name: 'ExecutionRejectedError', [BR
 describe(TimeoutRejectedError.prototype, { name: 'TimeoutRejectedError' });
 describe(BulkheadRejectedError.prototype, { name: 'BulkheadRejectedError' });
 describe(RateLimiterRejectedError.prototype, { name: 'RateLimiterRejectedError' });
+describe(OverloadRejectedError.prototype, { name: 'OverloadRejectedError' });
 describe(BrokenCircuitError.prototype, { name: 'BrokenCircuitError' });
 describe(IsolatedCircuitError.prototype, { name: 'IsolatedCircuitError' });
 describe(PipelineDisposedError.prototype, { name: 'PipelineDisposedError' });
@@ -157,12 +181,13 @@ const KINDS = {
   TimeoutRejectedError: ['TIMEOUT', 504],
   BulkheadRejectedError: ['BULKHEAD_FULL', 503],
   RateLimiterRejectedError: ['RATE_LIMITED', 429],
+  OverloadRejectedError: ['OVERLOADED', 503],
   BrokenCircuitError: ['CIRCUIT_OPEN', 503],
   IsolatedCircuitError: ['CIRCUIT_ISOLATED', 503],
   PipelineDisposedError: ['PIPELINE_DISPOSED', 503],
 };
 /** What their messages begin with, so that the stack of any other error is not read, which costs microseconds. */
-const MESSAGE = /^the (execution did not|limit is|place in|pipeline was|permits of|circuit is) |^no permit came/;
+const MESSAGE = /^the (execution did not|event loop (is|did not)|limit is|place in|pipeline was|permits of|circuit is) |^no permit came/;
 
 /**
  * Whether a pipeline of this or another copy of the package rejected an execution with `error`, also if that came
@@ -223,6 +248,7 @@ module.exports = {
   ExecutionRejectedError,
   InternalError,
   IsolatedCircuitError,
+  OverloadRejectedError,
   PipelineDisposedError,
   RateLimiterRejectedError,
   TimeoutRejectedError,

@@ -88,6 +88,13 @@ let hasDeadline;
 let firstSegment;
 
 /**
+ * Who is told of its events.
+ *
+ * @type {(pipeline: ResiliencePipeline) => import('./telemetry.js').Telemetry}
+ */
+let telemetryOf;
+
+/**
  * Whether the pipeline may run a callback more than once.
  *
  * @type {(pipeline: ResiliencePipeline) => boolean}
@@ -109,6 +116,7 @@ class ResiliencePipeline {
     measures = (pipeline) => pipeline.#stages.some((stage) => stage instanceof Segment && stage.measures);
     firstSegment = (pipeline) => (pipeline.#stages[0] instanceof Segment ? pipeline.#stages[0] : undefined);
     isPipeline = (value) => #stages in value;
+    telemetryOf = (pipeline) => pipeline.#telemetry;
     repeats = (pipeline) => pipeline.#stages.some((stage) => !(stage instanceof Segment) && stage.repeats);
   }
 
@@ -382,6 +390,7 @@ const SKILLS = Object.freeze({
   prepare: /** @type {typeof prepare} */ (prepare),
   repeats: /** @type {typeof repeats} */ (repeats),
   storage,
+  telemetryOf: /** @type {typeof telemetryOf} */ (telemetryOf),
 });
 mark('ResiliencePipeline', SKILLS);
 

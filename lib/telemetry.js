@@ -21,6 +21,8 @@ const SEVERITIES = {
   OnFallback: 'warning',
   OnHedging: 'warning',
   OnRateLimiterRejected: 'error',
+  OnOverload: 'error',
+  OnOverloadEnded: 'information',
   OnLimitChanged: 'information',
   OnLimitDecision: 'debug',
   CallbackError: 'error',

@@ -44,11 +44,33 @@ function afterPoll(work, argument) {
   else work(argument);
 }
 
+/** @type {typeof setImmediate} */
+const immediate = own.setImmediate ?? globalThis.setImmediate;
+
+/**
+ * Calls `work` in the next check phase of the loop, or in what comes closest to that.
+ *
+ * @param {() => void} work
+ */
+function inCheckPhase(work) {
+  if (isDeno && own.setTimeout !== undefined) own.setTimeout(work, 0);
+  else immediate(work);
+}
+
+/**
+ * Calls `work` after all promise jobs and ticks of what is running now.
+ *
+ * @param {() => void} work
+ */
+const afterJobs = (work) => queueMicrotask(() => nextTick(work));
+
 module.exports = {
+  afterJobs,
   afterPoll,
+  inCheckPhase,
   isNodes,
   nextTick: nextTick.bind(process),
   queueMicrotask,
-  setImmediate: own.setImmediate ?? globalThis.setImmediate,
+  setImmediate: immediate,
   setTimeout: own.setTimeout ?? globalThis.setTimeout,
 };

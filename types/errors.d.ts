@@ -82,6 +82,28 @@ export class RateLimiterRejectedError extends ExecutionRejectedError {
   readonly reason: RateLimiterRejectionReason;
 }
 
+/**
+ * Why an adapter with `overload` rejected a request: its wait would have been too long, it has waited too long, it made
+ * room for one that is more important, or it still waited when the adapter was disposed of.
+ */
+export type OverloadRejectionReason = 'full' | 'queue-timeout' | 'dropped' | 'disposed';
+
+/** The event loop has no time for the request. Made by the adapters of servers, for `onRejected`. */
+export class OverloadRejectedError extends ExecutionRejectedError {
+  /** @param options `retryAfter`: in how many ms another try makes sense. */
+  constructor(
+    reason: OverloadRejectionReason,
+    options: RejectionOptions & { retryAfter?: number | undefined; delay: number; queued: number },
+  );
+  readonly code: 'OVERLOADED';
+  readonly statusCode: 503;
+  readonly reason: OverloadRejectionReason;
+  /** How long a request would have waited for its start at that moment, in ms. */
+  readonly delay: number;
+  /** Requests waiting at that moment. */
+  readonly queued: number;
+}
+
 /** The circuit is open, or all places of half-open are taken by probes. */
 export class BrokenCircuitError extends ExecutionRejectedError {
   /** @param options `retryAfter`: in how many ms the break ends. */

@@ -3,6 +3,7 @@ import type {
   BrokenCircuitError,
   BulkheadRejectedError,
   IsolatedCircuitError,
+  OverloadRejectedError,
   PipelineDisposedError,
   RateLimiterRejectedError,
   TimeoutRejectedError,
@@ -15,6 +16,7 @@ type CodeOf<E> = E extends { code: infer K extends string } ? (string extends K 
 interface RejectionByCode {
   TIMEOUT: TimeoutRejectedError;
   BULKHEAD_FULL: BulkheadRejectedError;
+  OVERLOADED: OverloadRejectedError;
   RATE_LIMITED: RateLimiterRejectedError;
   CIRCUIT_OPEN: BrokenCircuitError;
   CIRCUIT_ISOLATED: IsolatedCircuitError;

@@ -1,5 +1,6 @@
 import type { ResilienceContext } from './context.js';
 import type { BulkheadRejectionReason, RateLimiterRejectionReason } from './errors.js';
+import type { OnOverloadArgs } from './overload.js';
 import type { Outcome, OutcomeArgs } from './outcome.js';
 import type { OnLimitChangedArgs, OnLimitDecisionArgs } from './strategies/adaptive-concurrency-limiter.js';
 import type {
@@ -73,6 +74,13 @@ export interface TelemetryEventArgs {
     /** Executions waiting at that moment. */
     readonly queued: number;
   };
+  /**
+   * An adapter with `overload` has begun to refuse requests because the event loop is overloaded; then once a second
+   * while that lasts. Severity `error`.
+   */
+  OnOverload: OnOverloadArgs;
+  /** It has refused nothing for a second. Severity `information`. */
+  OnOverloadEnded: OnOverloadArgs;
   /** The whole-number limit of an adaptive limiter changed. Severity `information`. */
   OnLimitChanged: OnLimitChangedArgs;
   /** A window of samples has moved the limit of `knee`, or left it; with the reason. Severity `debug`. */

@@ -4,6 +4,7 @@
 // framework.
 
 const { skillsOf } = require('../copies.js');
+const { watchServer } = require('../loop-turns.js');
 const { typeError } = require('../options.js');
 const { defineReadOnly } = require('../read-only.js');
 const { QUOTA } = require('../strategies/rate-limiter.js');
@@ -15,6 +16,7 @@ const { UnderWay, endIfDisposed } = require('./going-away.js');
 const { readInbound } = require('./inbound-options.js');
 const { InboundRequest } = require('./inbound-request.js');
 const { linkToNative, outermostOf } = require('./observe.js');
+const { Overload } = require('./overload.js');
 const { quotaHeaders } = require('./quota-headers.js');
 const { StallGuard } = require('./stall.js');
 const { isUpgrade } = require('./upgrade.js');
@@ -36,6 +38,7 @@ const HTTP_REQUEST = '@ylcnfrht/resilience.httpRequest';
  * @property {(reason: any) => void} [aborted] The handler's context is aborted: what that fails by from now on may be
  *   because of it.
  * @property {() => void} [answered] The response is ours from now on: the framework has to keep off it.
+ * @property {import('./visit.js').Visit} [visit] What the gate of the event loop has of it.
  */
 
 class Admission {
@@ -48,6 +51,7 @@ class Admission {
   abandoned;
   #settings;
   #door;
+  #overload;
   /** By code and reason. @type {Record<string, Record<string, number>>} */
   #rejected = {};
 
@@ -75,6 +79,8 @@ class Admission {
     /** Whether it tells clients what they have left. */
     this.hasQuota = this.#settings.quota !== undefined && this.headers !== false;
     this.#door = Door.of(this, this.#settings);
+    const { overload } = this.#settings;
+    this.#overload = overload && new Overload(this, overload, this.#settings);
   }
 
   /**
@@ -96,6 +102,16 @@ class Admission {
     }
     const skipped = this.#skip(exchange);
     if (skipped !== undefined) return skipped.result;
+    if (this.#overload === undefined || outermost?.hasVisited) return this.enter(exchange, outermost);
+    return this.#overload.offer(exchange, outermost);
+  }
+
+  /**
+   * @param {Exchange} exchange
+   * @param {InboundRequest | undefined} outermost The one that the first middleware of its response has made.
+   */
+  enter(exchange, outermost) {
+    const { fail } = exchange;
     /** @type {import('./door.js').Pass | undefined} */
     let pass;
     if (outermost === undefined && this.#door?.isOpen(exchange)) {
@@ -126,6 +142,7 @@ class Admission {
     try {
       request.observe();
     } catch (error) {
+      exchange.visit?.end();
       return fail(error);
     }
     try {
@@ -144,6 +161,26 @@ class Admission {
     }
     request.run(execution);
     return undefined;
+  }
+
+  /**
+   * Knows its server before a request does.
+   *
+   * @param {unknown} server
+   */
+  serves(server) {
+    if (this.#overload !== undefined) watchServer(server);
+  }
+
+  /**
+   * Counts a request against its client's quota ahead of its start.
+   *
+   * @param {Exchange} exchange
+   * @param {import('./visit.js').Visit} visit
+   * @returns {boolean} False if that is used up.
+   */
+  takeQuota(exchange, visit) {
+    return this.#door?.takeQuota(exchange, visit) ?? true;
   }
 
   /**
@@ -185,6 +222,7 @@ class Admission {
 
   /** @param {InboundRequest} request */
   ended(request) {
+    request.exchange.visit?.end();
     endIfDisposed(this.pipeline, request.req, request.res);
     if (this.#stall === undefined || !StallGuard.isPending(request)) this.underWay.requests.delete(request);
   }
@@ -276,6 +314,7 @@ class Admission {
   expose(target) {
     const whose = this.#settings.where;
     defineReadOnly(target, 'pipeline', whose, { value: this.pipeline, enumerable: true });
+    defineReadOnly(target, 'overload', whose, { value: this.#overload?.live, enumerable: true });
     defineReadOnly(target, 'swallowed', whose, { get: () => this.swallowed, enumerable: true });
     defineReadOnly(target, 'abandoned', whose, { get: () => this.abandoned.size, enumerable: true });
     defineReadOnly(target, 'rejected', whose, { get: () => structuredClone(this.#rejected), enumerable: true });

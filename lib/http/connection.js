@@ -43,7 +43,7 @@ function watch(connection, request) {
 
 /**
  * @param {any} connection
- * @param {InboundRequest} request
+ * @param {{ closed(): void }} request
  */
 function unwatch(connection, request) {
   connection[REQUESTS]?.delete(request);

@@ -11,9 +11,8 @@ const { ask, isRefusal, readRefusal, returnAnswer } = require('../entry.js');
 const { ResiliencePipeline, firstSegment } = require('../pipeline.js');
 const { makeError, wholeMs } = require('../refusal.js');
 const { EXEMPT, numberOf } = require('../strategies/rate-limiter.js');
-const { lastingAnswer, retryAfterOf } = require('./answer.js');
 const { connectionOf, emits, streamOf } = require('./connection.js');
-const { adoptHeaders, deliver } = require('./respond.js');
+const { Kind, Refusal, turnAway } = require('./turn-away.js');
 
 /** @typedef {import('./admission.js').Admission} Admission */
 /** @typedef {import('./admission.js').Exchange} Exchange */
@@ -114,9 +113,10 @@ class Door {
     if (this.#rateKeyOf !== undefined) {
       const key = this.#rateKeyOf(this.#admission, exchange);
       if (key !== EXEMPT) rateKey = key;
+      else if (exchange.visit !== undefined) rateKey = exchange.visit.rateKey;
       parameter = numberOf(key, 'the result of key');
     } else if (this.#deadlineOf !== undefined) {
-      parameter = this.#deadlineOf(exchange.req);
+      parameter = this.#deadlineOf(exchange);
       // It is too late already, which its execution tells.
       if (parameter <= 0) return new Pass(this.#segment, 0, undefined, null);
     }
@@ -127,6 +127,26 @@ class Door {
   }
 
   /**
+   * Counts a request against its client's quota before it waits for anything else.
+   *
+   * @param {Exchange} exchange
+   * @param {import('./visit.js').Visit} visit
+   * @returns {boolean} False if the quota is used up, which the pipeline tells.
+   */
+  takeQuota(exchange, visit) {
+    if (this.#rateKeyOf === undefined) return true;
+    const key = this.#rateKeyOf(this.#admission, exchange);
+    visit.quota = { key, isTaken: false };
+    if (key === EXEMPT) return true;
+    const answer = ask(this.#segment, numberOf(key, 'the result of key'));
+    // Whatever the gates behind it say: they are asked again when the request starts.
+    const isUsedUp = isRefusal(answer) && readRefusal(answer).gate === 0;
+    visit.quota.isTaken = !isUsedUp && !Number.isNaN(answer);
+    returnAnswer(this.#segment, answer);
+    return !isUsedUp;
+  }
+
+  /**
    * @param {Exchange} exchange
    * @param {number} code
    * @param {string | number | undefined | null} rateKey
@@ -134,83 +154,28 @@ class Door {
   #refuse(exchange, code, rateKey) {
     const { active, queued, reason, retryAfterMs, gate: index } = readRefusal(code);
     afterCall();
-    const { subject, req, res } = exchange;
     const admission = this.#admission;
     const { gates, telemetry } = this.#segment;
     const gate = gates[index];
     const { pipelineName } = telemetry;
-    const kind = (this.#kinds[-code] ??= new Kind(gate, reason, pipelineName, admission));
+    const kind = (this.#kinds[-code] ??= kindOf(gate, reason, pipelineName, admission));
     const refusal = new Refusal(kind, active, queued, wholeMs(retryAfterMs));
-    const toError = () => makeError(gate, refusal);
-    admission.count(kind.code, reason);
-    if (admission.hearsRejections) admission.tellRejected(subject, toError());
-    adoptHeaders(exchange);
-    const quota = admission.quotaOf(rateKey, refusal);
-    deliver(req, res, () => kind.answer(refusal, quota), toError, false);
-    exchange.answered?.();
+    turnAway(admission, exchange, kind, refusal, () => makeError(gate, /** @type {any} */ (refusal)), rateKey);
   }
 }
 
-/** What the refusals by one gate for one reason have in common. */
-class Kind {
-  #admission;
-  #lasting;
-
-  /**
-   * @param {import('../segment.js').Gate} gate
-   * @param {string} reason
-   * @param {string | undefined} pipelineName
-   * @param {Admission} admission
-   */
-  constructor(gate, reason, pipelineName, admission) {
-    this.reason = reason;
-    this.pipelineName = pipelineName;
-    this.strategyName = gate.name;
-    const one = { reason, active: 0, queued: 0, retryAfter: undefined, pipelineName, strategyName: gate.name };
-    const { statusCode, code } = /** @type {any} */ (makeError(gate, one));
-    this.statusCode = statusCode;
-    this.code = code;
-    this.#admission = admission;
-    this.#lasting = lastingAnswer(this, admission);
-    Object.assign(this.#lasting.headers, admission.quotaHeaders([], this));
-  }
-
-  /**
-   * @param {Refusal} refusal
-   * @param {import('./quota-headers.js').Quota | undefined} quota
-   * @returns {import('./answer.js').Answer}
-   */
-  answer(refusal, quota) {
-    const admission = this.#admission;
-    const { statusCode, body, headers: lasting } = this.#lasting;
-    const headers = { ...lasting };
-    if (quota !== undefined) Object.assign(headers, admission.quotaHeaders([quota], refusal));
-    const retryAfter = retryAfterOf(refusal, admission);
-    if (retryAfter !== undefined) {
-      headers['Retry-After'] = Math.max(retryAfter, quota?.remaining === 0 ? quota.resetS : 0);
-    }
-    return { statusCode, headers, body };
-  }
-}
-
-/** One of them, as an error and its answer tell it. */
-class Refusal {
-  /**
-   * @param {Kind} kind
-   * @param {number} active
-   * @param {number} queued
-   * @param {number | undefined} retryAfter
-   */
-  constructor({ statusCode, code, reason, pipelineName, strategyName }, active, queued, retryAfter) {
-    this.statusCode = statusCode;
-    this.code = code;
-    this.reason = reason;
-    this.active = active;
-    this.queued = queued;
-    this.retryAfter = retryAfter;
-    this.pipelineName = pipelineName;
-    this.strategyName = strategyName;
-  }
+/**
+ * Refusals by one gate, for one reason.
+ *
+ * @param {import('../segment.js').Gate} gate
+ * @param {string} reason
+ * @param {string | undefined} pipelineName
+ * @param {Admission} admission
+ */
+function kindOf(gate, reason, pipelineName, admission) {
+  const one = { reason, active: 0, queued: 0, retryAfter: undefined, pipelineName, strategyName: gate.name };
+  const { statusCode, code } = /** @type {any} */ (makeError(gate, one));
+  return new Kind({ statusCode, code, reason, pipelineName, strategyName: gate.name }, admission);
 }
 
 module.exports = { Door, Pass };

@@ -22,6 +22,7 @@ async function fastifyResilience(fastify, options) {
   const { errors = false, ...limits } = /** @type {any} */ (options) ?? {};
   if (typeof errors !== 'boolean') throw typeError('errors', 'a boolean', errors);
   const admission = new Admission(FASTIFY, options === undefined ? options : limits);
+  admission.serves(fastify.server);
   if (errors) fastify.setErrorHandler(answerErrors(admission));
   /** @type {(request: any, reply: any, next: any) => void} */
   const onRequest = (request, reply, next) => {

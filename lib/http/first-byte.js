@@ -82,4 +82,16 @@ function observeSend(res, left) {
   };
 }
 
-module.exports = { hasLeft, observeFirstByte };
+/**
+ * Calls `left` when the first byte has left, which it may have already.
+ *
+ * @param {any} res
+ * @param {() => void} left
+ */
+function afterFirstByte(res, left) {
+  if (!res.headersSent) observeFirstByte(res, left);
+  else if (unsentHeaders(res) !== undefined && typeof res._send === 'function') observeSend(res, left);
+  else left();
+}
+
+module.exports = { afterFirstByte, hasLeft, observeFirstByte };

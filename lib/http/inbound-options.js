@@ -11,6 +11,7 @@ const {
   name: readName,
   oneOf,
   positiveDuration,
+  rangeError,
   readOptions,
   typeError,
 } = require('../options.js');
@@ -23,6 +24,7 @@ const OPTIONS = /** @type {const} */ ([
   'concurrency',
   'rateLimit',
   'deadlineHeader',
+  'overload',
   'name',
   'pipeline',
   'skip',
@@ -37,6 +39,10 @@ const PARTS = /** @type {const} */ (['timeout', 'concurrency', 'rateLimit', 'dea
 const KIND = 'ResiliencePipeline';
 /** As that of nginx: https://nginx.org/en/docs/http/ngx_http_core_module.html#send_timeout */
 const STALL_MS = 60_000;
+const OVERLOAD = 'a boolean or an object';
+/** How long requests wait while more come than can be served, and the longest wait at all. */
+const TARGET_MS = 100;
+const MAX_MS = 500;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** @typedef {import('./admission.js').Admission} Admission */
@@ -59,10 +65,12 @@ function readInbound({ where }, options) {
   const read = readOptions(where, options, OPTIONS);
   const { problemDetails = false, headers, stallTimeout } = read;
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
+  const overload = readOverload(read.overload);
   const built = read.pipeline === undefined ? build(where, read) : byHand(where, read);
   return {
     where,
     ...built,
+    overload,
     stallMs: readStallTimeout(where, stallTimeout, skillsOf(built.pipeline, KIND).hasDeadline(built.pipeline)),
     skip: decider('skip', read.skip),
     onRejected: callback('onRejected', read.onRejected),
@@ -117,9 +125,10 @@ function byHand(where, { pipeline, ...read }) {
  * @param {Read} read
  */
 function build(where, read) {
-  const { timeout, concurrency, rateLimit, deadlineHeader, name: given } = read;
-  if ([timeout, concurrency, rateLimit, deadlineHeader].every((part) => part === undefined)) {
-    const parts = 'timeout, concurrency, rateLimit, deadlineHeader or pipeline';
+  const { timeout, concurrency, rateLimit, deadlineHeader, overload, name: given } = read;
+  const isBare = [timeout, concurrency, rateLimit, deadlineHeader].every((part) => part === undefined);
+  if (isBare && (overload === undefined || overload === false)) {
+    const parts = 'timeout, concurrency, rateLimit, deadlineHeader, overload or pipeline';
     throw new TypeError(`${where} needs ${parts}: without one it protects nothing`);
   }
   const name = readName('name', given, 'http');
@@ -157,7 +166,8 @@ function addRateLimit(builder, rateLimit) {
   const known = /** @type {const} */ (['key', 'permitLimit', 'window', 'algorithm', 'burst', 'maxKeys']);
   const { key, ...limits } = readOptions('rateLimit', rateLimit, known);
   const keyOf = callback('key', key);
-  const rateKeyOf = (/** @type {Admission} */ admission, /** @type {Exchange} */ { req, subject }) => {
+  const rateKeyOf = (/** @type {Admission} */ admission, /** @type {Exchange} */ { req, subject, visit }) => {
+    if (visit?.quota !== undefined) return visit.quota.isTaken ? EXEMPT : visit.quota.key;
     if (isPreflight(req)) return EXEMPT;
     return keyOf === undefined ? addressKeyOf(admission, req, subject) : keyOf(subject);
   };
@@ -190,20 +200,21 @@ function isPreflight({ method, headers }) {
  *
  * @param {ResiliencePipelineBuilder} builder
  * @param {unknown} header
- * @returns {(req: import('node:http').IncomingMessage) => number}
+ * @returns {(exchange: Exchange) => number}
  */
 function addDeadline(builder, header) {
   const accepted = 'the name of a header';
   if (typeof header !== 'string' || !TOKEN.test(header)) throw typeError('deadlineHeader', accepted, header);
   const key = header.toLowerCase();
-  const deadlineOf = (/** @type {import('node:http').IncomingMessage} */ req) => {
+  const deadlineOf = (/** @type {Exchange} */ { req, visit }) => {
     const value = req.headers?.[key];
-    return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : Infinity;
+    if (typeof value !== 'string' || !/^\d{1,15}$/.test(value)) return Infinity;
+    return Number(value) - (visit?.waitedMs ?? 0);
   };
   builder.addTimeout({
     name: 'Deadline',
     timeoutGenerator: (/** @type {{ context: ResilienceContext }} */ { context }) =>
-      deadlineOf(requestOf(context).req),
+      deadlineOf(requestOf(context).exchange),
   });
   return deadlineOf;
 }
@@ -243,6 +254,27 @@ function readStallTimeout(where, stallTimeout, isGuarded) {
   const stallMs = positiveDuration('stallTimeout', stallTimeout);
   if (isGuarded) return stallMs;
   throw new TypeError(`${where} takes stallTimeout beside a timeout, and in a pipeline with one: there is none`);
+}
+
+/**
+ * @param {unknown} overload
+ * @returns {import('./overload.js').OverloadOptions | undefined}
+ */
+function readOverload(overload) {
+  if (overload === undefined || overload === false) return undefined;
+  if (overload !== true && typeof overload !== 'object') throw typeError('overload', OVERLOAD, overload);
+  const known = /** @type {const} */ (['targetDelay', 'maxDelay', 'priority']);
+  const { targetDelay, maxDelay, priority } = readOptions('overload', overload === true ? {} : overload, known);
+  const target = targetDelay === undefined ? undefined : positiveDuration('targetDelay', targetDelay);
+  const max = maxDelay === undefined ? undefined : positiveDuration('maxDelay', maxDelay);
+  if (target !== undefined && max !== undefined && max < target) {
+    throw rangeError('maxDelay', `at least targetDelay (${target} ms)`, maxDelay);
+  }
+  return {
+    targetMs: target ?? Math.min(TARGET_MS, max ?? TARGET_MS),
+    maxMs: max ?? Math.max(MAX_MS, target ?? MAX_MS),
+    priority: callback('priority', priority),
+  };
 }
 
 /** @param {unknown} timeout */

@@ -69,9 +69,11 @@ class InboundRequest {
     this.connection = connectionOf(req);
     this.#isHttp2 = streamOf(req) !== undefined;
     this.subject = subject;
+    const counted = pass ?? exchange.visit;
     /** What its permits are counted by, once they are. @type {string | number | undefined | null} */
-    this.rateKey = pass === undefined ? null : pass.rateKey;
+    this.rateKey = counted === undefined ? null : counted.rateKey;
     this.#pass = pass;
+    if (exchange.visit !== undefined) exchange.visit.request = this;
     /** What its client has left. @type {import('./quota-headers.js').Quota | undefined} */
     this.quota = undefined;
     /** @type {InboundRequest} */
@@ -132,6 +134,14 @@ class InboundRequest {
   isCountedBy(pipeline) {
     for (let each = this.innermost; each !== undefined; each = each.outer) {
       if (each.admission.pipeline === pipeline) return true;
+    }
+    return false;
+  }
+
+  /** Whether it, or the one that a middleware further in has made, has come through the gate of the event loop. */
+  get hasVisited() {
+    for (let each = this.innermost; each !== undefined; each = each.outer) {
+      if (each.exchange.visit !== undefined) return true;
     }
     return false;
   }

@@ -26,6 +26,7 @@ function protect(given, options) {
   const server = given;
   const admission = new Admission(SERVER, options);
   refuseStreamListeners(server);
+  admission.serves(server);
   Gateway.of(server).add((req, res, handle) => {
     admission.admit({
       req,

@@ -58,6 +58,44 @@ export interface InboundRateLimit<Request = any> {
   maxKeys?: number | undefined;
 }
 
+/**
+ * Options of the protection against an overload of the event loop itself.
+ *
+ * @example
+ * app.use(resilienceMiddleware({ overload: { priority: (req) => (req.path.startsWith('/orders') ? 0 : 5) } }));
+ */
+export interface InboundOverload<Request = any> {
+  /**
+   * How long requests wait for their start while more come than the loop can serve. Default `'100ms'`, or `maxDelay` if
+   * that is shorter. > 0.
+   */
+  targetDelay?: Duration | undefined;
+  /**
+   * The longest that one waits at all, also after a burst or a pause. Default `'500ms'`, or `targetDelay` if that is
+   * longer. At least `targetDelay`.
+   */
+  maxDelay?: Duration | undefined;
+  /**
+   * Lower goes first. Asked once, when the request comes; rounded and clamped to 0..7. Default: 0 for all. One that
+   * throws, or gives no number, is the framework's error to handle.
+   */
+  priority?: InboundCallback<Request, number> | undefined;
+}
+
+/** What the gate of the event loop knows, live. But for the adapter's own options it is the same for a whole thread. */
+export interface InboundOverloadState {
+  /** Requests that wait for their start. */
+  readonly queued: number;
+  /** How long one that comes now would wait for its start, in ms. */
+  readonly delay: number;
+  /** The loop's time for each start, in ms; 0 before the first. */
+  readonly pace: number;
+  /** Requests offered, as a multiple of what the loop can serve: 2 is twice as many. */
+  readonly load: number;
+  /** How many may be in flight, of handlers that wait first and compute then. Infinity without a reason for one. */
+  readonly limit: number;
+}
+
 /** The argument of `onRejected`. */
 export interface OnInboundRejectedArgs<Request = any> {
   readonly request: Request;
@@ -86,6 +124,11 @@ export interface InboundCommonOptions<Request = any> {
    * of its own; the others give no sample. Default: 503 and 504.
    */
   shouldDrop?: InboundCallback<InboundResponseArgs<Request>, boolean> | undefined;
+  /**
+   * Keep the event loop turning: while more requests come than it can serve, they wait in a queue in front of
+   * everything else, and those that would wait too long are answered 503. `true` is `{}`. Default false.
+   */
+  overload?: boolean | InboundOverload<Request> | undefined;
   /** Answer with `application/problem+json` (RFC 9457). Default false. */
   problemDetails?: boolean | undefined;
   /**
@@ -107,7 +150,7 @@ export interface InboundCommonOptions<Request = any> {
 
 /**
  * Options of an adapter that builds its own pipeline: rate limiter, the caller's deadline, concurrency limiter,
- * timeout, then the handler. At least one of them is needed.
+ * timeout, then the handler. At least one of them is needed, or `overload`.
  */
 export interface InboundLimits<Request = any> extends InboundCommonOptions<Request> {
   /**
@@ -150,6 +193,8 @@ export type InboundOptions<Request = any> = InboundLimits<Request> | InboundPipe
 export interface Inbound {
   /** The pipeline that requests run in: read in flight and queued from its strategies. */
   readonly pipeline: ResiliencePipeline<any, any>;
+  /** What the gate of the event loop knows; `undefined` without the option `overload`. */
+  readonly overload: InboundOverloadState | undefined;
   /** Writes that were ignored because they came after a 504, also those of an error handler. */
   readonly swallowed: number;
   /**
