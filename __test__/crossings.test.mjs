@@ -266,6 +266,35 @@ test('hedging costs its pause, and for each attempt what its inside costs', asyn
   assert.deepEqual(made, ['enter', 'enter', 'exit', 'exit']);
 });
 
+test('the gate of the event loop: two crossings, three for a request that waits, one if it is refused', async (t) => {
+  const { withResilience } = require('@ylcnfrht/resilience/http');
+  const { COST_MS, burn, nothingOpen, rawConnections } = await import('./support/overload.mjs');
+  const { listen } = await import('./support/http-server.mjs');
+  const listener = withResilience(
+    (_req, res) => {
+      burn();
+      res.end('fine');
+    },
+    { overload: { targetDelay: 0.001, maxDelay: COST_MS * 0.9 } },
+  );
+  const server = await listen(t, listener, listener);
+  const clients = await rawConnections(t, server.address().port, 8);
+  const made = await crossings(async () => {
+    for (const some of [clients.slice(0, 1), clients]) {
+      const lengths = some.map(({ received }) => received.split('HTTP/1.1 ').length);
+      for (const client of some) client.get('/');
+      await Promise.all(some.map((client, i) => client.receive('HTTP/1.1 ', lengths[i])));
+      await nothingOpen();
+    }
+  });
+  const served = clients.flatMap(({ received }) => received.match(/HTTP\/1.1 200/g) ?? []).length;
+  const count = (name) => made.filter((each) => each === name).length;
+  assert.ok(served > 1 && served < 9, `${served} were served`);
+  assert.deepEqual([count('loopOffer'), count('loopEnd')], [9, served]);
+  assert.ok(count('loopNext') < 2 * served);
+  assert.deepEqual(made.filter((name) => !name.startsWith('loop')), []);
+});
+
 test('the standard pipeline: four crossings', async () => {
   const pipeline = standardPipeline();
   assert.deepEqual(await crossings(() => pipeline.execute(succeeds)), ['enter', 'enter', 'exit', 'exit']);

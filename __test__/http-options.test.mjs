@@ -24,7 +24,19 @@ test('options that make no sense are errors', async () => {
   const rateLimit = { permitLimit: 1, window: '1m' };
   const wrong = [
     [undefined, TypeError, /^the options of WHERE must be an object/],
-    [{}, TypeError, /^WHERE needs timeout, concurrency, rateLimit, deadlineHeader or pipeline/],
+    [{}, TypeError, /^WHERE needs timeout, concurrency, rateLimit, deadlineHeader, overload or pipeline/],
+    [{ overload: false }, TypeError, /needs timeout, concurrency, rateLimit/],
+    [{ overload: 'yes' }, TypeError, /overload must be a boolean or an object, not 'yes'/],
+    [{ overload: null }, TypeError, /the options of overload must be an object/],
+    [{ overload: { delay: 1 } }, TypeError, /overload has no option 'delay'/],
+    [{ overload: { targetDelay: 0 } }, RangeError, /targetDelay/],
+    [{ overload: { maxDelay: 'soon' } }, RangeError, /maxDelay/],
+    [
+      { overload: { targetDelay: '200ms', maxDelay: '100ms' } },
+      RangeError,
+      /maxDelay must be at least targetDelay \(200 ms\), not '100ms'/,
+    ],
+    [{ pipeline, overload: { priority: 1 } }, TypeError, /priority must be a function/],
     [{ name: 'inbound' }, TypeError, /needs timeout, concurrency, rateLimit/],
     [{ pipeline: new ResiliencePipelineBuilder().addRetry().build() }, TypeError, /without retry/],
     [{ pipeline: new ResiliencePipelineBuilder().addHedging().build() }, TypeError, /and hedging/],

@@ -171,6 +171,8 @@ const numberThat = (accepts) =>
     (value) => isNumber(value) && accepts(value),
     fc.double({ min: 0, max: 10, noNaN: true }).filter(accepts),
   );
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const msOf = (value) => (typeof value === 'number' ? value : parseFloat(value) * UNITS[value.replace(/^[\d.]+/, '')]);
 const duration = rule(
   (value) =>
     (isNumber(value) && value > 0) ||
@@ -485,6 +487,12 @@ const TAKERS = {
     rules: { permitLimit: integerFrom(1), ...QUEUE },
     together: ({ permitLimit }) => permitLimit !== undefined,
     take: (concurrency) => resilienceMiddleware({ concurrency }).pipeline,
+  },
+  overload: {
+    rules: { targetDelay: duration, maxDelay: duration, priority: aFunction },
+    together: ({ targetDelay, maxDelay }) =>
+      targetDelay === undefined || maxDelay === undefined || msOf(maxDelay) >= msOf(targetDelay),
+    take: (overload) => resilienceMiddleware({ overload }).pipeline,
   },
 };
 
