@@ -2,7 +2,7 @@
 
 use resilience::core::simulate::scenario::{Arrivals, Caller, Phase, Scenario};
 
-use super::support::{Shape, after, caller, mean, pausing, runs, scenario, sync};
+use super::support::{Shape, after, caller, mean, pausing, runs, scenario, service, sync};
 
 fn refuses_nobody(case: &str, calm: &Scenario) {
     for (seed, row) in (1..).zip(runs(calm, 0.0)) {
@@ -60,5 +60,17 @@ fn a_burst_after_little_traffic() {
             }
         }
         refuses_nobody("quiet", &quiet);
+    }
+}
+
+/// The first requests load and compile what the others then have.
+#[test]
+fn a_cold_start() {
+    for shape in [sync(5.0), sync(5.0).fresh(), after(5.0, 50.0)] {
+        let mut cold = scenario(shape, 0.5, 14.0);
+        let first = caller(100.0);
+        cold.callers.push(Caller { arrivals: Arrivals::Even, cpu: Some(service(60.0, false)), ..first });
+        cold.phases.push(Phase { at_ms: 45.0, rates: vec![f64::NAN, 0.0], ..Phase::default() });
+        refuses_nobody("a cold start", &cold);
     }
 }

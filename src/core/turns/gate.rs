@@ -1,12 +1,14 @@
-//! The gate itself.
+//! The gate itself: what is asked of it in a turn of the loop.
+
+mod inspect;
 
 use super::SLICE_MS;
-use super::answers::{Ended, Live, Offer, Offered, Turn};
+use super::answers::{Ended, Offer, Offered, Turn};
 use super::demand::Demand;
-use super::door::{Door, Refusals, Report};
+use super::door::Door;
 use super::flights::Flights;
 use super::idle::{Gap, Idle};
-use super::processor::{Processor, Sample};
+use super::processor::Processor;
 use super::slices::Slices;
 use super::waiters::{Left, Waiters};
 use crate::core::clock::Nanos;
@@ -22,6 +24,30 @@ const FULL: f64 = 1.15;
 const LEAST_SHARE: f64 = 0.01;
 
 /// The gate of one JavaScript thread, for all adapters in it.
+///
+/// # Examples
+///
+/// ```
+/// use resilience::core::clock::Nanos;
+/// use resilience::core::turns::answers::{Ended, Offer, Offered, Turn};
+/// use resilience::core::turns::gate::Turns;
+///
+/// let at = Nanos::from_ms;
+/// let mut turns = Turns::default();
+/// let door = turns.add_door(100.0, 500.0);
+/// let request = Offer { door, level: 0, patience_ms: f64::INFINITY };
+///
+/// // The loop has slept for 10 ms: nothing waits anywhere. The handler computes for 8 ms.
+/// let Some(Offered::Start(first)) = turns.offer(request, Some(Some(10.0)), at(10.0)) else { panic!("it starts") };
+/// assert_eq!(turns.end(first, at(18.0)), Ended::Nothing);
+/// // This one was read after that, in the same turn. It starts in the check phase.
+/// let Some(Offered::Wait(second)) = turns.offer(request, None, at(18.1)) else { panic!("it waits") };
+/// assert_eq!(turns.turn(Some(10.0), at(18.2)), Turn::Work);
+/// assert_eq!(turns.next(at(18.2)), Some(second));
+/// assert_eq!(turns.end(second, at(26.2)), Ended::Nothing);
+/// assert_eq!(turns.next(at(26.2)), None);
+/// assert_eq!(turns.turn(Some(10.0), at(26.3)), Turn::Off);
+/// ```
 #[derive(Debug, Default)]
 pub struct Turns {
     doors: Slab<Door>,
@@ -87,7 +113,7 @@ impl Turns {
         if self.waiters.is_empty() && (self.is_fresh(now) || self.is_calm()) && self.flights.may_start(now) {
             return Some(Offered::Start(self.start_at_once(door, now)));
         }
-        let (room, pace_ms) = (self.flights.room(), self.slices.pace_ms());
+        let (room, pace_ms) = (self.flights.room(), self.slices.predicted_pace_ms());
         let ahead_ms = (count(self.waiters.ahead(level)) - room).max(0.0) * pace_ms;
         let budget_ms = self.budget(target_ms, max_ms);
         let share = 1.0 - self.demand.above(level) * pace_ms;
@@ -194,79 +220,6 @@ impl Turns {
         } else if let Left::Started(_) = self.waiters.remove(key) {
             self.flights.undo();
         }
-    }
-
-    /// What is to be told of a door's overload; `None` if there is none.
-    pub fn report(&mut self, door: Key, now: Nanos) -> Option<Report> {
-        self.doors.get_mut(door)?.report(now)
-    }
-
-    /// How many a door has turned away.
-    #[must_use]
-    pub fn refusals(&self, door: Key) -> Refusals {
-        self.doors.get(door).map(Door::refusals).unwrap_or_default()
-    }
-
-    /// How many a door has let start.
-    #[must_use]
-    pub fn started(&self, door: Key) -> u64 {
-        self.doors.get(door).map(Door::started).unwrap_or_default()
-    }
-
-    /// What is known of the loop.
-    #[must_use]
-    pub fn live(&self, now: Nanos) -> Live {
-        let Self { flights, slices, waiters, demand, .. } = self;
-        let waiting = (count(waiters.len()) - flights.room()).max(0.0);
-        Live {
-            queued: waiters.len(),
-            delay_ms: waiting * slices.pace_ms(),
-            pace_ms: slices.pace_ms(),
-            load: demand.total_at(now) * self.each_ms(),
-            limit: flights.limit(),
-            inflight: flights.count(),
-        }
-    }
-
-    /// Requests that wait for their start.
-    #[must_use]
-    pub fn queued(&self) -> usize {
-        self.waiters.len()
-    }
-
-    /// How many requests may be in flight; infinite without a reason for a limit.
-    #[must_use]
-    pub const fn limit(&self) -> f64 {
-        self.flights.limit()
-    }
-
-    /// Requests that wait for [`Turns::take_refused`].
-    #[must_use]
-    pub fn untold(&self) -> usize {
-        self.waiters.untold()
-    }
-
-    /// Requests that have not ended.
-    #[must_use]
-    pub const fn open(&self) -> usize {
-        self.waiters.open()
-    }
-
-    /// Whether the thread's processor time is wanted, for [`Turns::processor_share`].
-    #[must_use]
-    pub fn wants_processor_time(&self, now: Nanos) -> bool {
-        self.processor.is_due(now)
-    }
-
-    /// Takes a look at the thread's processor time.
-    pub fn keep_processor_time(&mut self, sample: Sample) {
-        self.processor.keep(sample);
-    }
-
-    /// The share of its busy time for which the thread had a processor.
-    #[must_use]
-    pub fn processor_share(&self, now: Sample) -> Option<f64> {
-        self.processor.share(now)
     }
 
     /// The answer of the last call was heard: there is nothing to undo. Every call begins by this.

@@ -27,6 +27,12 @@ impl Slices {
         self.pace.get()
     }
 
+    /// The same for predictions: 0 as long as too little is known.
+    #[must_use]
+    pub fn predicted_pace_ms(&self) -> f64 {
+        self.pace.predicted()
+    }
+
     /// Whether one is under way.
     #[must_use]
     pub const fn is_under_way(&self) -> bool {
