@@ -88,14 +88,25 @@ const fn deadline(timeout_ms: f64) -> Gate {
 }
 
 #[test]
-fn a_refusal_further_in_keeps_the_permits_outside_until_the_exit() {
-    let mut bench = Bench::new(vec![fixed(3, 0, f64::INFINITY), fixed(1, 0, f64::INFINITY)]);
+fn a_refusal_further_in_gives_back_what_does_not_learn() {
+    let mut bench = Bench::new(vec![fixed(3, 0, f64::INFINITY), deadline(5.0), fixed(1, 0, f64::INFINITY)]);
+    bench.run();
+    let refusal = Refusal { gate: 2, reason: Reason::Full, active: 1, queued: 0, retry_after_ms: None };
+    assert_eq!(bench.engine.enter(bench.segment, None), Ok(Entry::Refused(refusal)));
+    assert_eq!(bench.effects(), []);
+    assert_eq!(bench.engine.permits(bench.segment, 0).map(Concurrency::in_flight), Some(1));
+    assert_eq!(bench.engine.open(), 1);
+}
+
+#[test]
+fn a_refusal_behind_a_gate_that_learns_keeps_the_permits_outside_until_the_exit() {
+    let mut bench = Bench::new(vec![adaptive(3), fixed(1, 0, f64::INFINITY)]);
     bench.run();
     let refused = bench.wait();
     let refusal = Refusal { gate: 1, reason: Reason::Full, active: 1, queued: 0, retry_after_ms: None };
     assert_eq!(bench.effects(), [Effect::Rejected { ticket: refused, refusal }]);
     assert_eq!(bench.counts(), [(2, 0), (1, 0)]);
-    assert_eq!(bench.exit(refused, Outcome::Drop), []);
+    assert!(matches!(bench.exit(refused, Outcome::Drop)[..], [Effect::Sampled { .. }]));
     assert_eq!(bench.counts(), [(1, 0), (1, 0)]);
 }
 
