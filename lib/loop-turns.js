@@ -3,13 +3,13 @@
 // Lets the event loop of this thread turn for its gate: asks that in each check phase, starts whom it lets in, each
 // after all jobs of the one before, and tells those whom it turns away.
 
-const { AsyncResource } = require('node:async_hooks');
 const { performance } = require('node:perf_hooks');
 // As they are at load: requests wait in real time.
 const { clearTimeout, setTimeout } = require('node:timers');
 
 const loop = require('./event-loop.js');
 const { CLOSED, channel, report } = require('./native.js');
+const { outsideOfRequests } = require('./timer.js');
 const { afterJobs, inCheckPhase } = require('./turn.js');
 
 const { END, TURN } = loop;
@@ -41,16 +41,17 @@ const servers = new WeakSet();
 /** For when nothing but time passes. @type {NodeJS.Timeout | undefined} */
 let timer;
 
-/** What is done for all requests must not keep the stores of one of them alive. */
-const outsideOfRequests = new AsyncResource('ResilienceEventLoop');
-
 /** How long the loop has slept in all. Bun and Deno answer 0 for ever. */
 function idleTime() {
   const { idle, active } = eventLoopUtilization();
   return active === 0 ? -1 : idle;
 }
 
-/** @param {() => void} work */
+/**
+ * What is done for all requests is not done in the stores of one of them.
+ *
+ * @param {() => void} work
+ */
 const outside = (work) => outsideOfRequests.runInAsyncScope(work);
 
 function awaitCheckPhase() {
