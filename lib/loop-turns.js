@@ -4,13 +4,12 @@
 // after all jobs of the one before, and tells those whom it turns away.
 
 const { performance } = require('node:perf_hooks');
-// As they are at load: requests wait in real time.
-const { clearTimeout, setTimeout } = require('node:timers');
 
 const loop = require('./event-loop.js');
 const { CLOSED, channel, report } = require('./native.js');
 const { outsideOfRequests } = require('./timer.js');
-const { afterJobs, inCheckPhase } = require('./turn.js');
+// Requests wait in real time.
+const { afterJobs, clearTimeout, inCheckPhase, setTimeout } = require('./turn.js');
 
 const { END, TURN } = loop;
 /** After a failure of the gate, it is asked again in so many milliseconds. */

@@ -67,10 +67,13 @@ const afterJobs = (work) => queueMicrotask(() => nextTick(work));
 module.exports = {
   afterJobs,
   afterPoll,
+  clearInterval: timers.clearInterval,
+  clearTimeout: timers.clearTimeout,
   inCheckPhase,
   isNodes,
   nextTick: nextTick.bind(process),
   queueMicrotask,
   setImmediate: immediate,
+  setInterval: timers.setInterval,
   setTimeout: own.setTimeout ?? globalThis.setTimeout,
 };

@@ -10,7 +10,8 @@ const { isExecutionRejected, isTimeoutRejected } = require('../errors.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
-const { setImmediate } = require('../turn.js');
+// A response lives in real time.
+const { clearTimeout, setImmediate, setTimeout } = require('../turn.js');
 const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
 const { hasLeft, observeFirstByte } = require('./first-byte.js');
 const { endIfDisposed } = require('./going-away.js');
@@ -19,8 +20,6 @@ const { carryContext, observeEnd } = require('./observe.js');
 const { adoptHeaders, cutOff, respond, setHeaders } = require('./respond.js');
 const { seal } = require('./seal.js');
 
-// As they are at load: a response lives in real time.
-const { clearTimeout, setTimeout } = require('node:timers');
 const { nextTick } = process;
 
 /** How long late work of a handler is taken to go on after an abort, where nothing tells of its end. */

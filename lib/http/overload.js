@@ -3,9 +3,6 @@
 // Stands before everything else: the gate of the event loop, for the requests of one admission. One that it refuses
 // gets its answer and nothing else is made of it; one that has to wait comes in when it starts.
 
-// As it is at load.
-const { setTimeout } = require('node:timers');
-
 const { OverloadRejectedError } = require('../errors.js');
 const loop = require('../event-loop.js');
 const turns = require('../loop-turns.js');
@@ -13,6 +10,7 @@ const { report } = require('../native.js');
 const { immediate, typeError } = require('../options.js');
 const { readOnly } = require('../read-only.js');
 const { withoutStack } = require('../refusal.js');
+const { setTimeout } = require('../turn.js');
 const { connectionOf } = require('./connection.js');
 const { endIfDisposed } = require('./going-away.js');
 const { Kind, Refusal, turnAway } = require('./turn-away.js');

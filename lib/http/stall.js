@@ -3,9 +3,8 @@
 // Cuts off clients that take nothing of what is there for them: a response that has begun is guarded by no deadline.
 // One who waits for a handler, with nothing pending, is never cut off.
 
-const { clearInterval, setInterval } = require('node:timers');
-
 const { outsideOfRequests } = require('../timer.js');
+const { clearInterval, setInterval } = require('../turn.js');
 const { streamOf } = require('./connection.js');
 
 /** RFC 9113, section 7. */

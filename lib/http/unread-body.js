@@ -13,11 +13,9 @@ const SMALL_BYTES = 64 * 1024;
 /** How long a client has to take the answer before its connection is destroyed. */
 const LINGER_MS = 1000;
 
-// As they are at load: a socket lives in real time.
-const { clearTimeout, setTimeout } = require('node:timers');
 const { IncomingMessage } = require('node:http');
 
-const { setImmediate } = require('../turn.js');
+const { clearTimeout, setImmediate, setTimeout } = require('../turn.js');
 const { closeBody } = require('./close-body.js');
 const { emits, streamOf } = require('./connection.js');
 
