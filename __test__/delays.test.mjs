@@ -95,11 +95,12 @@ test('an abort ends a pause in the same turn', async (t) => {
   assert.equal(callback.calls, 1);
 });
 
-test('a timeout outside ends a pause', async (t) => {
+test('a timeout outside that is known by its signal alone ends a pause', async (t) => {
   simulate(t);
   const callback = scripted(boom);
-  const pipeline = new ResiliencePipelineBuilder().addTimeout(100).addRetry({ delay: '1h' }).build();
-  const promise = pipeline.execute(callback);
+  const pipeline = new ResiliencePipelineBuilder().addTimeout(100).build();
+  const inner = new ResiliencePipelineBuilder({ context: 'explicit' }).addRetry({ delay: '1h' }).build();
+  const promise = pipeline.execute(({ signal }) => inner.execute(callback, { signal }));
   promise.catch(() => {});
   await turn();
   t.mock.timers.tick(100);
