@@ -18,6 +18,8 @@ import { assertIdle } from './support/idle.mjs';
 const MANY = 20;
 const DEADLINE_MS = 20;
 const PAUSE_MS = 60;
+/** Long enough for all of them to come. */
+const INBOUND_MS = 500;
 const never = () => new Promise(() => {});
 const builder = (options) => new ResiliencePipelineBuilder(options);
 
@@ -220,7 +222,7 @@ test('inbound requests whose handlers have their answers in time are answered by
         if (started === MANY) allStarted();
         response.end(await answer);
       },
-      { timeout: DEADLINE_MS, concurrency: { permitLimit: MANY } },
+      { timeout: INBOUND_MS, concurrency: { permitLimit: MANY } },
     ),
   );
   let allStarted;
@@ -246,7 +248,7 @@ test('inbound requests whose handlers have their answers in time are answered by
   });
   const answered = once(client, 'message');
   await all;
-  dependency.block(PAUSE_MS);
+  dependency.block(INBOUND_MS + PAUSE_MS);
   assert.deepEqual((await answered)[0], Array(MANY).fill(200));
 });
 

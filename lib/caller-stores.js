@@ -3,7 +3,7 @@
 // The AsyncLocalStorage stores of a caller who has to wait: a promise callback runs in those of whoever added it. And
 // those of one whose execution others may end, where somebody hears of that at once.
 
-const { AsyncResource } = require('node:async_hooks');
+const { Outside } = require('./outside.js');
 
 class CallerStores {
   /** What happens there in place of going on. @type {(() => void) | undefined} */
@@ -37,14 +37,9 @@ class CallerStores {
   }
 }
 
-class CallerScope extends AsyncResource {
+class CallerScope extends Outside {
   constructor() {
-    super('ResilienceExecution', { requireManualDestroy: true });
-  }
-
-  /** To Jest, each resource is an open handle that does not say that it keeps nothing alive. */
-  hasRef() {
-    return false;
+    super('ResilienceExecution');
   }
 }
 

@@ -7,9 +7,8 @@
 // Where a test tool has replaced `setTimeout`, deadlines armed meanwhile get a timer of that tool each: some
 // tools replace timers but no clock, so only the fired timer itself can say that its time has come.
 
-const { AsyncResource } = require('node:async_hooks');
-
 const { ARMED, CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
+const { Outside } = require('./outside.js');
 const { afterPoll, isNodes } = require('./turn.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -23,13 +22,6 @@ let realClearTimeout;
 let realPerformanceNow;
 /** @type {(() => number) | undefined} */
 let realDateNow;
-
-/** To Jest, each resource is an open handle that does not say that it keeps nothing alive. */
-class Outside extends AsyncResource {
-  hasRef() {
-    return false;
-  }
-}
 
 // A timer made inside a request would keep that request's stores alive.
 const outsideOfRequests = new Outside('ResilienceTimer');
