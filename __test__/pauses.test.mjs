@@ -193,7 +193,7 @@ test('no adaptive limit falls because the thread was busy', async () => {
     const { limit } = limiter;
     deadline = DEADLINE_MS;
     for (let round = 0; round < 2; round += 1) {
-      assert.deepEqual(await callAndPause(pipeline), Array(MANY).fill('answer'));
+      assert.deepEqual(await callAndPause(pipeline, SLOW_MS + PAUSE_MS), Array(MANY).fill('answer'));
       assert.ok(limiter.limit >= limit, `${algorithm}: ${limit} became ${limiter.limit}`);
     }
   }

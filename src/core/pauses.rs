@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use super::clock::Nanos;
 
-/// How often the thread has to look. No shorter pause than twice that is told.
+/// How often the thread has to look.
 const LOOK_MS: f64 = 20.0;
+/// A look that is less late tells of nothing: compilers, collectors and a machine that is shared take as much.
+const LATE_MS: f64 = 100.0;
 /// Where a call has been under way for long, a look every eighth of that time is enough.
 const SHARE: f64 = 8.0;
 /// How many pauses are kept: a call that saw more seems longer than it was.
@@ -43,7 +45,7 @@ impl Pauses {
     pub fn look(&mut self, now: Nanos) {
         self.elsewhere = false;
         let Some(due) = self.due.filter(|due| *due <= now) else { return };
-        if now.ms_since(due) >= LOOK_MS {
+        if now.ms_since(due) >= LATE_MS {
             if self.past.len() == KEPT {
                 self.past.pop_front();
             }
@@ -119,10 +121,10 @@ mod tests {
         let mut pauses = watched();
         begin(&mut pauses, 100.0);
         assert_eq!(pauses.due(), Some(Nanos::from_ms(120.0)));
-        look(&mut pauses, 139.0);
+        look(&mut pauses, 219.0);
         assert!((seen(&pauses, 50.0)).abs() < f64::EPSILON);
         look(&mut pauses, 500.0);
-        assert!((seen(&pauses, 50.0) - 341.0).abs() < 1e-6, "from 159 on");
+        assert!((seen(&pauses, 50.0) - 261.0).abs() < 1e-6, "from 239 on");
         assert!((seen(&pauses, 300.0) - 200.0).abs() < 1e-6);
         assert!((seen(&pauses, 500.0)).abs() < f64::EPSILON);
     }

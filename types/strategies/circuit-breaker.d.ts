@@ -86,7 +86,7 @@ export interface CircuitBreakerOptions<T = any> {
    * From this time on an execution is slow; a slow probe opens the circuit. Default: none is slow. > 0.
    *
    * Time for which the thread stood still (one long piece of work, a frozen process) is no time of the call, from
-   * 40 ms on and except for what a callback does before it returns.
+   * 120 ms on and except for what a callback does before it returns.
    */
   slowCallDuration?: Duration | undefined;
   /**
