@@ -70,7 +70,7 @@ function answerOf(error, manner, leastS = 0) {
   const refusal = describe(error);
   const answer = lastingAnswer(refusal, manner);
   const retryAfter = retryAfterOf(refusal, manner);
-  if (retryAfter !== undefined) answer.headers['Retry-After'] = Math.max(retryAfter, leastS);
+  if (retryAfter !== undefined) answer.headers['Retry-After'] = String(Math.max(retryAfter, leastS));
   return answer;
 }
 
