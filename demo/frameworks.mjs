@@ -25,6 +25,8 @@ export const frameworks = {
     if (resilience) app.use(resilience);
     app.get('/work', async (_req, res) => {
       if (await work()) res.json(DONE);
+      // Tells that nothing goes on for a client that is gone.
+      else res.end();
     });
     return { server: createServer(app), resilience };
   },
