@@ -109,10 +109,10 @@ class AdaptiveLimitProvider extends binding.AdaptiveLimitProvider {
        */
       attach: (provider, counts, by, segment, gate) => {
         if (provider.#isAttached) return false;
-        provider.#isAttached = true;
-        if (by === thread) return guard(() => thread.attach(provider, segment, gate));
-        provider.#counts = counts;
-        return true;
+        if (by !== thread) provider.#counts = counts;
+        // After a failure it may be attached again.
+        provider.#isAttached = by !== thread || guard(() => thread.attach(provider, segment, gate));
+        return provider.#isAttached;
       },
     });
   }
