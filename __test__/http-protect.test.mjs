@@ -331,7 +331,7 @@ test('other events pass, and an emitted request is told to have had a listener',
   assert.equal(server.emit('custom', 1, 2), true);
   assert.equal(server.emit('unheard'), false);
   assert.deepEqual(heard, [[1, 2]]);
-  assert.deepEqual(Object.keys(inbound), ['pipeline', 'swallowed']);
+  assert.deepEqual(Object.keys(inbound), ['pipeline', 'overload', 'swallowed', 'abandoned', 'rejected']);
   await turn();
 });
 
