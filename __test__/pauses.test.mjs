@@ -254,7 +254,7 @@ test('inbound requests whose handlers have their answers in time are answered by
 
 const CHILD = fileURLToPath(new URL('support/frozen-member.mjs', import.meta.url));
 
-test('a process that is stopped and goes on has the answers that came meanwhile', async (t) => {
+test('a process that is stopped and goes on has the answers that came meanwhile', { timeout: 30_000 }, async (t) => {
   const sockets = [];
   let allAsked;
   const asked = new Promise((resolve) => {

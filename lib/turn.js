@@ -12,6 +12,8 @@ const { nextTick } = process;
 const { queueMicrotask } = globalThis;
 /** Its immediates go on and on without a look at its sockets; a timer of zero waits for one. */
 const isDeno = 'Deno' in globalThis;
+/** Neither has Node's phases: what lies in their sockets is read within two timers of zero. */
+const hasPhases = !isDeno && !('Bun' in globalThis);
 
 /**
  * Whether a timer function is Node's own: then its promise form is an accessor.
@@ -39,9 +41,10 @@ find();
  */
 function afterPoll(work, argument) {
   if (own.setImmediate === undefined || own.setTimeout === undefined) find();
-  if (isDeno && own.setTimeout !== undefined) own.setTimeout(work, 0, argument);
-  else if (!isDeno && own.setImmediate !== undefined) own.setImmediate(work, argument);
-  else work(argument);
+  const { setImmediate, setTimeout } = own;
+  if (setImmediate === undefined || setTimeout === undefined) work(argument);
+  else if (hasPhases) setImmediate(work, argument);
+  else setTimeout(() => setTimeout(work, 0, argument), 0);
 }
 
 /** @type {typeof setImmediate} */
