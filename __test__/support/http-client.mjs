@@ -6,9 +6,10 @@ import { connect } from 'node:net';
 /** An agent with one connection, which it keeps. */
 export const oneConnection = () => new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** Sends a request, and keeps it at hand: `{ request, response }`. */
-export function send(port, path, { method = 'GET', headers, body, agent = false } = {}) {
-  const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent });
+/** Sends a request, and keeps it at hand: `{ request, response }`; over `socket`, if that is given. */
+export function send(port, path, { method = 'GET', headers, body, agent = false, socket } = {}) {
+  const over = socket === undefined ? { agent } : { createConnection: () => socket };
+  const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, ...over });
   const response = new Promise((resolve, reject) => {
     request.on('response', resolve);
     request.on('error', reject);

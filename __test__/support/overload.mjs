@@ -1,6 +1,8 @@
 // Servers whose event loop is the bottleneck: handlers that compute, and clients that come together.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
 import { withResilience } from '@ylcnfrht/resilience/http';
 import { rawConnection, send } from './http-client.mjs';
 import { listen } from './http-server.mjs';
@@ -42,14 +44,22 @@ export async function warm(port, ask = () => send(port, '/')) {
   }
 }
 
-/** Sends requests on connections of their own, all at once: `{ request, response }` each. */
-export const sendAll = (port, number, path = (i) => `/?${i}`, options = () => undefined) =>
-  Array.from({ length: number }, (_, i) => send(port, path(i), options(i)));
+/**
+ * Sends a request to each port, on connections of their own, all at once: `{ request, response }` each. The
+ * connections are there before, so that the server reads the requests together.
+ */
+export async function sendTo(ports, path = (i) => `/?${i}`) {
+  const sockets = ports.map((port) => connect(port, '127.0.0.1'));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  return sockets.map((socket, i) => send(ports[i], path(i), { socket }));
+}
 
-/** How often each status came. */
+export const sendAll = (port, number, path) => sendTo(Array(number).fill(port), path);
+
+/** How often each status came to those that were sent, or that a promise gives. */
 export async function statuses(sent) {
   const counts = {};
-  for (const { status } of await Promise.all(sent.map(({ response }) => response))) {
+  for (const { status } of await Promise.all((await sent).map(({ response }) => response))) {
     counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;

@@ -142,7 +142,10 @@ impl Turns {
         self.expire(now);
         let came = std::mem::take(&mut self.came);
         if self.waiters.is_empty() {
-            self.slices.rest();
+            // The requests of connections that were accepted in this turn are read in the next.
+            if came == 0 {
+                self.slices.rest();
+            }
             self.blocked = false;
             return Turn::Off;
         }
@@ -252,6 +255,9 @@ impl Turns {
         if slept {
             self.idle_ms = Some(idle_ms);
             self.busy_since = Some(now);
+            if self.waiters.is_empty() {
+                self.slices.rest();
+            }
         }
         slept
     }

@@ -46,6 +46,7 @@ impl Slices {
             None => (now, 0),
         };
         self.direct = Some((since, number.saturating_add(1)));
+        self.rest();
     }
 
     /// A request is started in the place of one that has ended.
@@ -62,7 +63,7 @@ impl Slices {
         }
     }
 
-    /// Nobody waits.
+    /// Nobody waits, or the loop's time does not belong to the next starts alone.
     pub const fn rest(&mut self) {
         self.since = None;
         self.acknowledged = 0;
