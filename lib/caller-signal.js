@@ -10,10 +10,12 @@
 /** @type {WeakMap<AbortSignal, CallerSignal>} */
 const known = new WeakMap();
 
-/** What a signal aborts: the contexts of executions, and who reads what came of them. */
+/** What a signal aborts: the contexts of executions, and who reads what came of them. In the order in which they came. */
 class CallerSignal {
-  /** @type {Map<object, Abort<any>>} */
-  #followers = new Map();
+  /** @type {Follower<any> | undefined} */
+  first;
+  /** @type {Follower<any> | undefined} */
+  last;
   #signal;
   #listener;
 
@@ -21,31 +23,66 @@ class CallerSignal {
   constructor(signal) {
     this.#signal = signal;
     this.#listener = () => {
-      const followers = [...this.#followers];
-      for (const [follower] of followers) this.remove(follower);
-      for (const [follower, abort] of followers) abort(follower, reasonOf(signal));
+      const followers = [];
+      for (let next = this.first; next !== undefined; next = this.first) {
+        next.remove();
+        followers.push(next);
+      }
+      for (const { follower, abort } of followers) abort(follower, reasonOf(signal));
     };
   }
 
-  /**
-   * @template {object} T
-   * @param {T} follower
-   * @param {Abort<T>} abort
-   */
-  add(follower, abort) {
-    if (this.#followers.size === 0) this.#signal.addEventListener('abort', this.#listener);
-    this.#followers.set(follower, abort);
+  listen() {
+    this.#signal.addEventListener('abort', this.#listener);
   }
 
-  /** @param {object} follower */
-  remove(follower) {
-    const removed = this.#followers.delete(follower);
-    if (!removed || this.#followers.size > 0) return;
+  ignore() {
     try {
       this.#signal.removeEventListener('abort', this.#listener);
     } catch {
       // Not one of Node's own signals. A listener that stays has nobody left to abort.
     }
+  }
+}
+
+/** @template {object} T */
+class Follower {
+  /** Until it is removed. @type {CallerSignal | undefined} */
+  #caller;
+  /** @type {Follower<any> | undefined} */
+  #previous;
+  /** @type {Follower<any> | undefined} */
+  #next;
+
+  /**
+   * @param {CallerSignal} caller
+   * @param {T} follower
+   * @param {Abort<T>} abort
+   */
+  constructor(caller, follower, abort) {
+    this.follower = follower;
+    this.abort = abort;
+    const { last } = caller;
+    if (last === undefined) {
+      caller.listen();
+      caller.first = this;
+    } else {
+      last.#next = this;
+    }
+    this.#previous = last;
+    this.#caller = caller;
+    caller.last = this;
+  }
+
+  remove() {
+    const caller = this.#caller;
+    if (caller === undefined) return;
+    if (this.#previous === undefined) caller.first = this.#next;
+    else this.#previous.#next = this.#next;
+    if (this.#next === undefined) caller.last = this.#previous;
+    else this.#next.#previous = this.#previous;
+    this.#caller = this.#previous = this.#next = undefined;
+    if (caller.first === undefined) caller.ignore();
   }
 }
 
@@ -59,7 +96,7 @@ function reasonOf(signal) {
 }
 
 /**
- * Lets `signal` abort `follower` until that is removed from what this returns.
+ * Lets `signal` abort `follower` until what this returns is removed.
  *
  * @template {object} T
  * @param {AbortSignal} signal
@@ -72,8 +109,7 @@ function follow(signal, follower, abort) {
     caller = new CallerSignal(signal);
     known.set(signal, caller);
   }
-  caller.add(follower, abort);
-  return caller;
+  return new Follower(caller, follower, abort);
 }
 
 module.exports = { follow, reasonOf };

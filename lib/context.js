@@ -36,6 +36,7 @@ function findInboundBy(find) {
 
 /** What few contexts have: one more object for them, and less memory for all others. */
 class Rare {
+  isAborted = false;
   /** Made when first read; only that of a source is used. @type {Map<string, unknown> | undefined} */
   properties;
   /** @type {AbortController | undefined} */
@@ -48,9 +49,23 @@ class Rare {
   isLate = false;
   /** When that is taken to be over, where the callback does not tell. @type {number | undefined} */
   lateUntil;
-  /** @type {ReturnType<typeof callerSignal.follow> | undefined} */
+  /** @type {{ remove(): void } | undefined} */
   callerSignal;
 }
+
+/** Where a context stands among others, if it does. */
+class Kin {
+  /** The one in whose list of children it is. @type {ResilienceContext | undefined} */
+  owner;
+  /** @type {ResilienceContext | undefined} */
+  previous;
+  /** @type {ResilienceContext | undefined} */
+  next;
+  /** The nearest one around it that holds a lent permit, where it hangs below none. @type {ResilienceContext | undefined} */
+  around;
+}
+
+const NO_KIN = new Kin();
 
 /** @typedef {{ holder: ResilienceContext | undefined, segment: object }} Lent */
 
@@ -63,21 +78,14 @@ class ResilienceContext {
   #operationKey;
   /** What an abort from above cancels. @type {Cancellable | undefined} */
   #execution;
-  #aborted = false;
   /** The permit that was lent to it, if nothing but its callback can end it. @type {Lent | undefined} */
   #lent;
-  /** The nearest such one around it, where it hangs below none. @type {ResilienceContext | undefined} */
-  #around;
   /** @type {Rare | undefined} */
   #rare;
-  /** The context in whose list of children this one is. @type {ResilienceContext | undefined} */
-  #owner;
+  /** @type {Kin | undefined} */
+  #kin;
   /** @type {ResilienceContext | undefined} */
   #firstChild;
-  /** @type {ResilienceContext | undefined} */
-  #previous;
-  /** @type {ResilienceContext | undefined} */
-  #next;
 
   /**
    * @param {ResilienceContext | undefined} parent
@@ -86,12 +94,17 @@ class ResilienceContext {
    */
   constructor(parent, properties, operationKey) {
     this.#source = parent === undefined || properties !== undefined ? this : parent.#source;
-    if (properties !== undefined) this.#more.properties = properties;
     this.#operationKey = operationKey;
-    for (let above = parent; above !== undefined; above = above.#parent) {
-      if (above.#aborted) {
-        this.#aborted = true;
-        this.#more.reason = above.#rare?.reason;
+    if (properties !== undefined) this.#more.properties = properties;
+    if (parent !== undefined) this.#hangBelow(parent);
+  }
+
+  /** @param {ResilienceContext} parent */
+  #hangBelow(parent) {
+    for (let above = /** @type {ResilienceContext | undefined} */ (parent); above !== undefined; above = above.#parent) {
+      if (above.#rare?.isAborted) {
+        this.#more.isAborted = true;
+        this.#more.reason = above.#rare.reason;
         break;
       }
       if (above.#execution !== undefined) {
@@ -99,18 +112,23 @@ class ResilienceContext {
         return;
       }
     }
-    if (parent !== undefined) this.#around = parent.#isLent() ? parent : parent.#lentAround();
+    const around = parent.#isLent() ? parent : parent.#lentAround();
+    if (around !== undefined) this.#place.around = around;
   }
 
   get #more() {
     return (this.#rare ??= new Rare());
   }
 
+  get #place() {
+    return (this.#kin ??= new Kin());
+  }
+
   get signal() {
     const more = this.#more;
     if (more.controller === undefined) {
       more.controller = new AbortController();
-      if (this.#aborted) more.controller.abort(more.reason);
+      if (more.isAborted) more.controller.abort(more.reason);
     }
     return more.controller.signal;
   }
@@ -137,12 +155,14 @@ class ResilienceContext {
 
   /** Whether it was aborted, without making a signal. @param {ResilienceContext} context */
   static isAborted(context) {
-    return context.#aborted;
+    return context.#rare !== undefined && context.#rare.isAborted;
   }
 
   /** Whether it is not aborted, and nobody above can abort it. @param {ResilienceContext} context */
   static isAlone(context) {
-    return context.#owner === undefined && context.#rare?.callerSignal === undefined && !context.#aborted;
+    const rare = context.#rare;
+    if (rare !== undefined && (rare.isAborted || rare.callerSignal !== undefined)) return false;
+    return context.#kin === undefined || context.#kin.owner === undefined;
   }
 
   /** @param {ResilienceContext} context */
@@ -187,8 +207,8 @@ class ResilienceContext {
 
   /** Whether it was aborted, and nothing of its work is left. */
   #isOver() {
-    if (!this.#aborted || this.#execution !== undefined) return false;
-    const { isLate, lateUntil } = this.#more;
+    if (!this.#rare?.isAborted || this.#execution !== undefined) return false;
+    const { isLate, lateUntil } = this.#rare;
     return lateUntil === undefined ? !isLate : lateUntil !== Infinity && now() >= lateUntil;
   }
 
@@ -246,10 +266,10 @@ class ResilienceContext {
 
   /** The nearest around it that holds a lent permit. No chain of those that do not any more is kept. */
   #lentAround() {
-    let around = this.#around;
-    while (around !== undefined && !around.#isLent()) around = around.#around;
-    this.#around = around;
-    return around;
+    const kin = this.#kin;
+    if (kin === undefined) return undefined;
+    while (kin.around !== undefined && !kin.around.#isLent()) kin.around = kin.around.#kin?.around;
+    return kin.around;
   }
 
   /**
@@ -301,7 +321,8 @@ class ResilienceContext {
   static successorOf(context) {
     const successor = new ResilienceContext(undefined, undefined, context.#operationKey);
     ResilienceContext.share(successor, context);
-    successor.#around = context.#lentAround();
+    const around = context.#lentAround();
+    if (around !== undefined) successor.#place.around = around;
     return successor;
   }
 
@@ -341,15 +362,15 @@ class ResilienceContext {
     context.#execution = undefined;
     const rare = context.#rare;
     if (rare?.callerSignal !== undefined) {
-      rare.callerSignal.remove(context);
+      rare.callerSignal.remove();
       rare.callerSignal = undefined;
     }
-    const heir = context.#owner;
-    context.#unlink();
+    const { owner: heir, around } = context.#kin ?? NO_KIN;
+    if (heir !== undefined) context.#unlink();
     for (let child = context.#firstChild; child !== undefined; child = context.#firstChild) {
       child.#unlink();
       child.#parent = undefined;
-      child.#around = context.#around;
+      child.#place.around = around;
       if (heir !== undefined) heir.#adopt(child);
     }
   }
@@ -361,15 +382,16 @@ class ResilienceContext {
    * @param {unknown} reason
    */
   static abort(context, reason) {
-    if (context.#aborted) return;
+    if (context.#rare?.isAborted) return;
     // All are marked before any user code runs, which may start, settle or abort others of them.
     const family = [context];
     for (const member of family) {
-      member.#aborted = true;
-      member.#more.reason = reason;
+      const more = member.#more;
+      more.isAborted = true;
+      more.reason = reason;
       for (let child = member.#firstChild; child !== undefined; child = member.#firstChild) {
         child.#unlink();
-        if (!child.#aborted) family.push(child);
+        if (!child.#rare?.isAborted) family.push(child);
       }
     }
     for (const member of family) {
@@ -384,18 +406,22 @@ class ResilienceContext {
 
   /** @param {ResilienceContext} child */
   #adopt(child) {
-    child.#parent = child.#owner = this;
-    child.#next = this.#firstChild;
-    if (this.#firstChild !== undefined) this.#firstChild.#previous = child;
+    child.#parent = this;
+    const place = child.#place;
+    const next = this.#firstChild;
+    place.owner = this;
+    place.next = next;
+    if (next !== undefined) next.#place.previous = child;
     this.#firstChild = child;
   }
 
   #unlink() {
-    if (this.#owner === undefined) return;
-    if (this.#previous !== undefined) this.#previous.#next = this.#next;
-    else this.#owner.#firstChild = this.#next;
-    if (this.#next !== undefined) this.#next.#previous = this.#previous;
-    this.#owner = this.#previous = this.#next = undefined;
+    const { owner, previous, next } = this.#place;
+    if (owner === undefined) return;
+    if (previous !== undefined) previous.#place.next = next;
+    else owner.#firstChild = next;
+    if (next !== undefined) next.#place.previous = previous;
+    this.#place.owner = this.#place.previous = this.#place.next = undefined;
   }
 }
 

@@ -22,16 +22,22 @@ const { refused, timedOut } = require('./turned-away.js');
  * @param {Segment} segment
  */
 function beginEntry(execution, segment) {
-  const stream = execution.rare?.stream;
+  const answer = execution.rare === undefined ? 0 : takeAnswer(execution.rare);
+  if (answer !== 0) follow(execution, segment, answer);
+  else if (segment.parameter === undefined) go(execution, segment, NaN);
+  else compute(execution, segment, segment.parameter);
+}
+
+/**
+ * What the core has said already when it was asked for a stream's execution; 0 if it was not asked.
+ *
+ * @param {NonNullable<Execution['rare']>} rare
+ */
+function takeAnswer(rare) {
+  const { stream } = rare;
   const answer = stream?.takeAnswer?.() ?? 0;
-  if (answer !== 0) {
-    execution.more.parameter = stream?.parameter;
-    follow(execution, segment, answer);
-  } else if (segment.parameter === undefined) {
-    go(execution, segment, NaN);
-  } else {
-    compute(execution, segment, segment.parameter);
-  }
+  if (answer !== 0) rare.parameter = stream?.parameter;
+  return answer;
 }
 
 /**
@@ -68,15 +74,9 @@ function go(execution, segment, parameter) {
   if (segment.disposed) {
     const { pipelineName } = segment.telemetry;
     execution.settle(false, withoutStack(() => new PipelineDisposedError({ pipelineName })), false);
-    return;
+  } else {
+    follow(execution, segment, ask(segment, parameter));
   }
-  if (segment.permits > 0) {
-    segment.permits -= 1;
-    execution.ticket = LENT;
-    execution.run();
-    return;
-  }
-  follow(execution, segment, ask(segment, parameter));
 }
 
 /**
@@ -104,18 +104,31 @@ function ask(segment, parameter) {
  * @param {number} answer Of `ask`.
  */
 function follow(execution, segment, answer) {
-  if (answer > 0) {
-    execution.ticket = answer;
-    if (answer !== LENT) {
-      executions[answer & PLACE] = execution;
-      if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) {
-        keepScope(execution, segment.hearsEnds || segment.telemetry.hearsEnds());
-      }
+  if (!(answer > 0)) {
+    stay(execution, segment, answer);
+    return;
+  }
+  execution.ticket = answer;
+  if (answer !== LENT) {
+    executions[answer & PLACE] = execution;
+    if (segment.hasDeadline || !ResilienceContext.isAlone(execution.context)) {
+      keepScope(execution, segment.hearsEnds || segment.telemetry.hearsEnds());
     }
-    afterCall();
-    // Effects of the call may have run user code that aborted this execution.
-    if (execution.state === WAITING) execution.run();
-  } else if (answer < -PLACE) {
+  }
+  afterCall();
+  // Effects of the call may have run user code that aborted this execution.
+  if (execution.state === WAITING) execution.run();
+}
+
+/**
+ * It does not come in, or not yet.
+ *
+ * @param {Execution} execution
+ * @param {Segment} segment
+ * @param {number} answer Of `ask`.
+ */
+function stay(execution, segment, answer) {
+  if (answer < -PLACE) {
     segment.contended = true;
     execution.ticket = -answer;
     executions[execution.ticket & PLACE] = execution;

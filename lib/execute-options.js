@@ -14,13 +14,22 @@ const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable', 'detached
  * @param {boolean} ambient Whether it hangs below the context in which `execute` was called.
  */
 function createContext(options, ambient) {
-  if (options === undefined) return new ResilienceContext(parentOf(ambient), undefined, undefined);
+  return options === undefined
+    ? new ResilienceContext(ambient ? currentContext() : undefined, undefined, undefined)
+    : contextWith(options, ambient);
+}
+
+/**
+ * @param {import('../index.js').ExecuteOptions} options
+ * @param {boolean} ambient
+ */
+function contextWith(options, ambient) {
   checkIsOptions(options);
-  const signal = option(options, 'signal');
-  const properties = option(options, 'properties');
-  const operationKey = option(options, 'operationKey');
-  const repeatable = option(options, 'repeatable');
-  const detached = option(options, 'detached');
+  const signal = option(options, 'signal', options.signal);
+  const properties = option(options, 'properties', options.properties);
+  const operationKey = option(options, 'operationKey', options.operationKey);
+  const repeatable = option(options, 'repeatable', options.repeatable);
+  const detached = option(options, 'detached', options.detached);
   if (operationKey !== undefined && typeof operationKey !== 'string') {
     throw typeError('operationKey', 'a string', operationKey);
   }
@@ -28,7 +37,7 @@ function createContext(options, ambient) {
   checkIsBoolean('detached', detached);
   const map = properties === undefined || properties instanceof Map ? properties : readProperties(properties);
   if (signal !== undefined && !isAbortSignal(signal)) throw typeError('signal', 'an AbortSignal', signal);
-  const context = new ResilienceContext(parentOf(ambient && detached !== true), map, operationKey);
+  const context = new ResilienceContext(ambient && detached !== true ? currentContext() : undefined, map, operationKey);
   if (detached === true && ambient && map === undefined) {
     const beside = storage.getStore();
     if (beside !== undefined) ResilienceContext.share(context, beside);
@@ -36,9 +45,6 @@ function createContext(options, ambient) {
   if (signal !== undefined) ResilienceContext.follow(context, signal);
   return context;
 }
-
-/** @param {boolean} inherits */
-const parentOf = (inherits) => (inherits ? currentContext() : undefined);
 
 /** @param {unknown} options */
 function checkIsOptions(options) {

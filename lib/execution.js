@@ -103,8 +103,26 @@ class Execution {
 
   /** Starts the execution; what comes of it is in the promise, if nobody else is told. */
   start() {
+    const { context, role } = this;
+    const { segment } = role;
     try {
-      return this.#start();
+      if (ResilienceContext.isAborted(context)) {
+        this.settle(false, ResilienceContext.reasonOf(context), false);
+      } else if (segment === undefined) {
+        // With no gate that could end it, and nobody above, nothing needs to find it.
+        if (!this.#endsAlone()) ResilienceContext.attach(context, this);
+        this.run();
+      } else {
+        ResilienceContext.attach(context, this);
+        beginEntry(this, segment);
+      }
+      if (this.promise === undefined && !role.isTold) {
+        this.promise = new Promise(capture);
+        this.resolve = resolvePromise;
+        // It would keep the promise alive, and with it the result and the caller's stores.
+        resolvePromise = none;
+      }
+      return /** @type {Promise<any>} */ (this.promise);
     } catch (error) {
       // The stack is full: whatever it holds is given back when there is room.
       lost[lost.length] = this;
@@ -133,28 +151,6 @@ class Execution {
     afterCall();
   }
 
-  #start() {
-    const { context, role } = this;
-    const { segment } = role;
-    if (ResilienceContext.isAborted(context)) {
-      this.settle(false, ResilienceContext.reasonOf(context), false);
-    } else if (segment === undefined) {
-      // With no gate that could end it, and nobody above, nothing needs to find it.
-      if (!this.#endsAlone()) ResilienceContext.attach(context, this);
-      this.run();
-    } else {
-      ResilienceContext.attach(context, this);
-      beginEntry(this, segment);
-    }
-    if (this.promise === undefined && !role.isTold) {
-      this.promise = new Promise(capture);
-      this.resolve = resolvePromise;
-      // It would keep the promise alive, and with it the result and the caller's stores.
-      resolvePromise = none;
-    }
-    return /** @type {Promise<any>} */ (this.promise);
-  }
-
   /** Whether nothing but its callback can end it, once that runs. */
   #endsAlone() {
     const { context, role } = this;
@@ -170,11 +166,7 @@ class Execution {
   /** Runs the callback. */
   run() {
     if (nesting.depth >= nesting.MAX_DEPTH && nesting.isTooDeep()) {
-      Promise.resolve().then(() => {
-        // Nothing is on the stack: what is still counted was cut off, by a timeout of `vm`.
-        nesting.depth = 0;
-        if (this.state === WAITING) this.run();
-      });
+      this.#runSoon();
       return;
     }
     this.state = RUNNING;
@@ -198,6 +190,15 @@ class Execution {
     } finally {
       nesting.depth = depth;
     }
+  }
+
+  /** In a turn of its own. */
+  #runSoon() {
+    Promise.resolve().then(() => {
+      // Nothing is on the stack: what is still counted was cut off, by a timeout of `vm`.
+      nesting.depth = 0;
+      if (this.state === WAITING) this.run();
+    });
   }
 
   /** @param {Promise<any>} result */
@@ -229,11 +230,13 @@ class Execution {
    * @param {true | number} [learn] `AT_ONCE`, if it had ended when it returned.
    */
   finish(ok, value, learn = true) {
-    const { rare, state } = this;
-    if (state !== SETTLED) {
-      this.settle(ok, value, learn);
-      return;
-    }
+    if (this.state === SETTLED) this.#leave();
+    else this.settle(ok, value, learn);
+  }
+
+  /** The callback has outlived the execution, and has ended now. */
+  #leave() {
+    const { rare } = this;
     ResilienceContext.leave(this.context);
     if (rare?.isAbandoned) this.role.telemetry.abandoned.delete(this);
     if (rare?.abandonedBy !== undefined) {
@@ -344,12 +347,8 @@ class Execution {
       setClock();
       const moved = exit(ticket, outcomes);
       this.ticket = 0;
-      if (report(moved) || moved === 1) {
-        /** @type {Segment} */ (role.segment).epoch = undefined;
-      }
-      if (moved === 1 || untold) {
-        departed.set(ticket, { outcome: outcomeOf(ok, value), context, caller: this.rare?.caller });
-      }
+      // By a failure it is no number.
+      if (moved !== 0 || untold) this.#depart(ticket, moved, outcomeOf(ok, value));
     }
     if (state !== DIRECT && !role.isTold) this.#settlePromise(ok, value);
     if (gaveUp) ResilienceContext.abort(context, value);
@@ -360,6 +359,19 @@ class Execution {
     if (rare === undefined) return;
     if (rare.onSettled !== undefined) rare.onSettled(ok);
     if (role.isTold) this.#deliver(/** @type {Stream} */ (rare.stream), outcomeOf(ok, value));
+  }
+
+  /**
+   * Its end may have moved a circuit, or came before somebody is told of it.
+   *
+   * @param {number} ticket
+   * @param {number} moved The core's answer to the end.
+   * @param {import('./outcome.js').AnyOutcome} outcome
+   */
+  #depart(ticket, moved, outcome) {
+    const failed = report(moved);
+    if (failed || moved === 1) /** @type {Segment} */ (this.role.segment).epoch = undefined;
+    if (!failed) departed.set(ticket, { outcome, context: this.context, caller: this.rare?.caller });
   }
 
   /**

@@ -11,7 +11,10 @@ const { OutcomeFailure, OutcomeSuccess } = require('./outcome.js');
 const { plain, rejectSoon } = require('./promises.js');
 const { OUTCOME } = require('./role.js');
 
-/** A permit, lent to one execution after the other: by it is known which of them are under way. */
+/**
+ * A permit, lent to one execution after the other: by it is known which of them are under way. Where nothing can be
+ * begun inside of them, that is of no use, and one stands for all.
+ */
 class LentPermit {
   /** @type {ResilienceContext | undefined} */
   holder;
@@ -59,6 +62,8 @@ class Lender {
   #ambient;
   /** As many as were needed at once. @type {LentPermit | undefined} */
   #free;
+  /** For executions inside of which nothing finds its context. @type {LentPermit} */
+  #shared;
 
   /**
    * @param {import('./segment.js').Segment} segment
@@ -67,6 +72,7 @@ class Lender {
   constructor(segment, ambient) {
     this.#segment = segment;
     this.#ambient = ambient;
+    this.#shared = new LentPermit(this, segment);
   }
 
   /** Whether an execution can have a permit, and be kept from nesting too deep. */
@@ -82,13 +88,9 @@ class Lender {
    * @returns {Promise<any>}
    */
   run(context, callback, form) {
-    const permit = this.#free ?? new LentPermit(this, this.#segment);
-    this.#free = permit.next;
-    permit.holder = context;
-    ResilienceContext.lend(context, permit);
+    const permit = this.#ambient ? this.#lendTo(context) : this.#shared;
     const { succeeded, failed } = permit.forms[form];
-    const segment = this.#segment;
-    segment.permits -= 1;
+    this.#segment.permits -= 1;
     const { depth } = nesting;
     nesting.depth = depth + 1;
     let isHeld = true;
@@ -105,11 +107,9 @@ class Lender {
         ok = false;
         result = error;
       }
-      const called = segment.giveBack();
+      const called = this.#segment.giveBack();
       isHeld = false;
-      permit.holder = undefined;
-      permit.next = this.#free;
-      this.#free = permit;
+      if (permit !== this.#shared) this.#takeBack(permit);
       if (called) afterCall();
       if (form === OUTCOME) return Promise.resolve(ok ? new OutcomeSuccess(result) : new OutcomeFailure(result));
       return ok ? Promise.resolve(result) : rejectSoon(result);
@@ -123,12 +123,26 @@ class Lender {
     }
   }
 
+  /** @param {ResilienceContext} context */
+  #lendTo(context) {
+    const permit = this.#free ?? new LentPermit(this, this.#segment);
+    this.#free = permit.next;
+    permit.holder = context;
+    ResilienceContext.lend(context, permit);
+    return permit;
+  }
+
   /** @param {LentPermit} permit */
-  giveBack(permit) {
-    const called = this.#segment.giveBack();
+  #takeBack(permit) {
     permit.holder = undefined;
     permit.next = this.#free;
     this.#free = permit;
+  }
+
+  /** @param {LentPermit} permit */
+  giveBack(permit) {
+    const called = this.#segment.giveBack();
+    if (permit !== this.#shared) this.#takeBack(permit);
     if (called) afterCall();
   }
 }

@@ -200,7 +200,8 @@ const thread = guard(() => new binding.Thread(channel));
  *   removeDoor(door: number): number,
  * }}
  */
-const hot = /** @type {any} */ (guard(() => thread.hot()));
+// A copy: the engine keeps the original, to which so many properties were added, as a table to search in.
+const hot = /** @type {any} */ ({ ...guard(() => thread.hot()) });
 
 /**
  * @param {number} segment

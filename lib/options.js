@@ -57,9 +57,10 @@ function unknownOption(where, key, known) {
  * @param {PropertyKey} key
  */
 function hasOption(options, key) {
-  for (let own = options; own !== null; ) {
+  if (Object.hasOwn(options, key)) return true;
+  for (let own = Object.getPrototypeOf(options); own !== null; ) {
     const next = Object.getPrototypeOf(own);
-    const isRoot = next === null && own !== options && Object.hasOwn(own, 'hasOwnProperty');
+    const isRoot = next === null && Object.hasOwn(own, 'hasOwnProperty');
     if (Object.hasOwn(own, key)) return !isRoot;
     own = next;
   }
@@ -69,16 +70,13 @@ function hasOption(options, key) {
 /**
  * An option where most have none: only one that seems to be there costs a look at where it comes from.
  *
- * @template {object} T
- * @template {keyof T} K
- * @param {T} options
- * @param {K} key
- * @returns {T[K] | undefined}
+ * @template T
+ * @param {object} options
+ * @param {PropertyKey} key
+ * @param {T} value What reading it gave.
+ * @returns {T | undefined}
  */
-function option(options, key) {
-  const value = options[key];
-  return value === undefined || hasOption(options, key) ? value : undefined;
-}
+const option = (options, key, value) => (value === undefined || hasOption(options, key) ? value : undefined);
 
 /**
  * Copies the known options of an object; every getter runs once.

@@ -262,7 +262,7 @@ class ResiliencePipeline {
    * @param {Stream} [stream]
    */
   #makeExecution(context, callback, options, role, stream) {
-    const isSingle = options !== undefined && option(options, 'repeatable') === false;
+    const isSingle = options !== undefined && option(options, 'repeatable', options.repeatable) === false;
     const started = isSingle && !this.#isSimple ? startOnce(callback) : callback;
     const inside = role.nested ? () => this.#run(0, context, started, stream) : started;
     const execution = new Execution(role, context, inside);
@@ -280,7 +280,7 @@ class ResiliencePipeline {
   #isPlain(context, options) {
     return (
       ResilienceContext.isAlone(context) &&
-      (options === undefined || option(options, 'repeatable') === undefined) &&
+      (options === undefined || option(options, 'repeatable', options.repeatable) === undefined) &&
       !this.#telemetry.hearsExecutions()
     );
   }

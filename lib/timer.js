@@ -9,7 +9,7 @@
 
 const { ARMED, CLOCK, CLOCK_OVERRIDE, CLOSED, WAKE, channel, hot, report } = require('./native.js');
 const { Outside } = require('./outside.js');
-const { afterPoll, isNodes } = require('./turn.js');
+const { afterPoll, isNodes, nextTick } = require('./turn.js');
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
@@ -31,6 +31,8 @@ let timer;
 /** The millisecond that the timer is set for. */
 let armedFor = Infinity;
 let keepsAlive = false;
+/** Whether it will be asked soon whether the timer may let go of the process. */
+let letsGoSoon = false;
 /** Whether what is due is decided at the end of this turn: until then there is nothing to set a timer for. */
 let isDeciding = false;
 
@@ -79,6 +81,11 @@ function now() {
 /** Tells the core, before a call, which clock counts. */
 function setClock() {
   const { setTimeout } = globalThis;
+  if (setTimeout !== realSetTimeout || setTimeout !== knownSetTimeout) changeClock(setTimeout);
+}
+
+/** @param {typeof setTimeout} setTimeout The global one. */
+function changeClock(setTimeout) {
   if (setTimeout !== knownSetTimeout) {
     if (realSetTimeout === undefined) findReal();
     const last = channel[CLOCK_OVERRIDE];
@@ -102,6 +109,11 @@ function setClock() {
  * @param {() => void} afterCall
  */
 function setTimer(afterCall) {
+  if (channel[WAKE] < armedFor || (channel[ARMED] !== 0) !== keepsAlive) changeTimer(afterCall);
+}
+
+/** @param {() => void} afterCall */
+function changeTimer(afterCall) {
   if (isDeciding) return;
   const wake = channel[WAKE];
   if (wake < armedFor) {
@@ -112,11 +124,22 @@ function setTimer(afterCall) {
     keepsAlive = true;
   }
   const pending = channel[ARMED] !== 0;
-  if (pending !== keepsAlive && timer !== undefined) {
-    keepsAlive = pending;
-    if (pending) timer.ref();
-    else timer.unref();
+  if (pending === keepsAlive || timer === undefined) return;
+  if (pending) {
+    keepsAlive = true;
+    timer.ref();
+  } else if (!letsGoSoon) {
+    letsGoSoon = true;
+    nextTick(letGo);
   }
+}
+
+/** When all that runs now has run: most deadlines are armed and disarmed by turns. */
+function letGo() {
+  letsGoSoon = false;
+  if (channel[ARMED] !== 0 || timer === undefined) return;
+  keepsAlive = false;
+  timer.unref();
 }
 
 /** @param {() => void} afterCall */

@@ -36,8 +36,11 @@ function judge(error) {
  */
 function isTransient({ outcome }) {
   if (!outcome.ok) return judgeError(outcome.error, judge) === true;
-  const status = [read(outcome.result, 'status'), read(outcome.result, 'statusCode')].find(isStatus);
-  return status !== undefined && isTransientStatus(status);
+  const { result } = outcome;
+  if (typeof result !== 'object' || result === null) return false;
+  const own = read(result, 'status');
+  const status = isStatus(own) ? own : read(result, 'statusCode');
+  return isStatus(status) && isTransientStatus(status);
 }
 
 module.exports = { isTransient };

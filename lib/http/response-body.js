@@ -46,7 +46,7 @@ class Reader {
   }
 
   leave() {
-    for (const followed of this.#followed.splice(0)) followed.remove(this);
+    for (const followed of this.#followed.splice(0)) followed.remove();
   }
 }
 

@@ -120,8 +120,8 @@ class UndiciRequest {
     if (!this.#isEnclosed || this.#enclosing === undefined) return () => {};
     const { signal } = this.#enclosing;
     if (signal.aborted) winner.abort(signal.reason);
-    const caller = callerSignal.follow(signal, winner, (attempt, reason) => attempt.abort(reason));
-    return () => caller.remove(winner);
+    const followed = callerSignal.follow(signal, winner, (attempt, reason) => attempt.abort(reason));
+    return () => followed.remove();
   }
 }
 
