@@ -2,7 +2,14 @@
 
 import { createServer } from 'node:http';
 
-import { fastifyResilience, honoResilience, koaResilience, resilienceMiddleware, withResilience } from '../http.js';
+import {
+  fastifyResilience,
+  honoResilience,
+  koaResilience,
+  protect,
+  resilienceMiddleware,
+  withResilience,
+} from '../http.js';
 
 const options = { timeout: '5s', concurrency: { permitLimit: 1000, queueLimit: 100 } };
 const body = JSON.stringify({ hello: 'world' });
@@ -45,7 +52,42 @@ async function hono(use) {
 
 const listener = (_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(body);
 
+/** One request holds the only permit. */
+const full = { concurrency: { permitLimit: 1 } };
+const held = (_req, res) => res.flushHeaders();
+const message = 'The service is at capacity and its queue is full.';
+const refusal = JSON.stringify({ statusCode: 503, error: 'BULKHEAD_FULL', message });
+
+/** The bytes of this package's refusals. */
+function refuseByHand(_req, res) {
+  res.writeHead(503, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'ratelimit-policy': '"http";q=1;qu="concurrent-requests"',
+    'retry-after': '1',
+    'content-length': refusal.length,
+  });
+  res.end(refusal);
+}
+
+async function fullExpress(use) {
+  const { default: make } = await import('express');
+  const app = make();
+  use?.(app);
+  app.use(held);
+  return createServer(app);
+}
+
 const SERVERS = {
+  'refused, node:http, by hand': () => createServer(refuseByHand),
+  'refused, node:http, withResilience': () => createServer(withResilience(held, full)),
+  'refused, Express, protect()': async () => {
+    const server = await fullExpress();
+    protect(server, full);
+    return server;
+  },
+  'refused, Express, middleware by hand': () => fullExpress((app) => app.use(refuseByHand)),
+  'refused, Express, middleware': () => fullExpress((app) => app.use(resilienceMiddleware(full))),
   'node:http, bare': () => createServer(listener),
   'node:http, this package': () => createServer(withResilience(listener, options)),
   'Express, bare': () => express(),
