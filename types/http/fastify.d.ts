@@ -28,6 +28,7 @@ export interface FastifyErrors {
   errors?: boolean | undefined;
 }
 
+// As above: without Fastify there is no module to add to.
 // @ts-ignore
 declare module 'fastify' {
   interface FastifyInstance {
