@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   PipelineBuilder,
   ResiliencePipelineBuilder,
@@ -17,8 +16,20 @@ process.on('warning', (warning) => {
 });
 afterEach(() => warnings.splice(0));
 
-/** Longer than what has to last to be told. */
-const lasts = () => sleep(400);
+/**
+ * Resolves when whatever has begun to wait before this would have been told of: timers of one length fire in the order
+ * in which they were set, and the last is that of a call which waits for itself.
+ */
+async function looked() {
+  const pipeline = new ResiliencePipelineBuilder({ name: 'last' }).addConcurrencyLimiter(1, 10).build();
+  const controller = new AbortController();
+  const stuck = pipeline.settle(() => pipeline.execute(() => 1), { signal: controller.signal });
+  await once(process, 'warning');
+  assert.match(warnings.pop(), /^The only permit of 'ConcurrencyLimiter' in the pipeline 'last' is held/);
+  controller.abort();
+  await stuck;
+}
+
 const adaptive = { initialLimit: 2, minLimit: 2, maxLimit: 2, queueLimit: 10 };
 
 const LIMITERS = {
@@ -109,7 +120,7 @@ const QUIET = {
     let inner;
     const outer = pipeline.execute(async () => {
       inner = pipeline.execute(() => 1);
-      await sleep(20);
+      await null;
     });
     await outer;
     return [inner];
@@ -131,15 +142,18 @@ const QUIET = {
   },
 };
 test(`no warning: ${Object.keys(QUIET).join('; ')}`, async () => {
-  await Promise.all(
+  const finish = await Promise.all(
     Object.values(QUIET).map(async (start) => {
       const end = deferred();
       const calls = await start(end);
-      await lasts();
-      end.resolve();
-      await Promise.all(calls);
+      return async () => {
+        end.resolve();
+        await Promise.all(calls);
+      };
     }),
   );
+  await looked();
+  await Promise.all(finish.map((end) => end()));
   assert.deepEqual(warnings, []);
 });
 
@@ -149,7 +163,7 @@ test('a limiter is told of once', async () => {
     const controller = new AbortController();
     const stuck = pipeline.settle(() => pipeline.execute(() => 1), { signal: controller.signal });
     if (round === 0) await once(process, 'warning');
-    else await lasts();
+    else await looked();
     controller.abort();
     await stuck;
   }
