@@ -12,8 +12,8 @@ const { nextTick } = process;
 const { queueMicrotask } = globalThis;
 /** Its immediates go on and on without a look at its sockets; a timer of zero waits for one. */
 const isDeno = 'Deno' in globalThis;
-/** Neither has Node's phases: what lies in their sockets is read within two timers of zero. */
-const hasPhases = !isDeno && !('Bun' in globalThis);
+/** The others have none of its phases: what lies in their sockets is read within two timers of zero. */
+const isNode = !isDeno && !('Bun' in globalThis);
 
 /**
  * Whether a timer function is Node's own: then its promise form is an accessor.
@@ -43,7 +43,7 @@ function afterPoll(work, argument) {
   if (own.setImmediate === undefined || own.setTimeout === undefined) find();
   const { setImmediate, setTimeout } = own;
   if (setImmediate === undefined || setTimeout === undefined) work(argument);
-  else if (hasPhases) setImmediate(work, argument);
+  else if (isNode) setImmediate(work, argument);
   else setTimeout(() => setTimeout(work, 0, argument), 0);
 }
 
@@ -73,6 +73,7 @@ module.exports = {
   clearInterval: timers.clearInterval,
   clearTimeout: timers.clearTimeout,
   inCheckPhase,
+  isNode,
   isNodes,
   nextTick: nextTick.bind(process),
   queueMicrotask,

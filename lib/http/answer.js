@@ -61,6 +61,12 @@ const isOfBody = (name) => bodyHeaders.has(name.toLowerCase());
 /** @typedef {{ statusCode: number, headers: Record<string, string | number>, body: string }} Answer */
 
 /**
+ * An answer as Node.js writes it at once: of its headers, names and values by turns.
+ *
+ * @typedef {{ statusCode: number, headers: string[], body: string }} RawAnswer
+ */
+
+/**
  * @param {unknown} error
  * @param {Manner} manner
  * @param {number} [leastS] Before so many seconds have passed, the client would be refused in any case.
@@ -94,6 +100,18 @@ function lastingAnswer(refusal, { problemDetails }) {
   };
   return { statusCode, headers, body };
 }
+
+/**
+ * @param {Answer} answer
+ * @returns {RawAnswer}
+ */
+function toRaw({ statusCode, headers, body }) {
+  const length = String(Buffer.byteLength(body));
+  return { statusCode, headers: [...rawHeaders(headers), 'Content-Length', length], body };
+}
+
+/** @param {Record<string, string | number>} headers */
+const rawHeaders = (headers) => Object.entries(headers).flat().map(String);
 
 /**
  * @typedef {object} Refusal
@@ -151,4 +169,4 @@ function problem({ statusCode: status, code, pipelineName }, detail) {
   return { type: 'about:blank', title: STATUS_CODES[status], status, detail, code };
 }
 
-module.exports = { BODY_HEADERS, answerOf, isOfBody, lastingAnswer, retryAfterOf };
+module.exports = { BODY_HEADERS, answerOf, isOfBody, lastingAnswer, rawHeaders, retryAfterOf, toRaw };

@@ -3,7 +3,7 @@
 // Answers requests of which nothing was made: no execution, no context, no listener, and no error unless somebody
 // hears of it.
 
-const { lastingAnswer, retryAfterOf } = require('./answer.js');
+const { lastingAnswer, rawHeaders, retryAfterOf, toRaw } = require('./answer.js');
 const { adoptHeaders, deliver } = require('./respond.js');
 
 /** @typedef {import('./admission.js').Admission} Admission */
@@ -30,6 +30,8 @@ function turnAway(admission, exchange, kind, refusal, toError, rateKey) {
 class Kind {
   #admission;
   #lasting;
+  /** The headers of those whose client has no quota. */
+  #withoutQuota;
 
   /**
    * @param {{ statusCode: number, code: string, reason: string, pipelineName: string | undefined,
@@ -43,23 +45,25 @@ class Kind {
     this.pipelineName = pipelineName;
     this.strategyName = strategyName;
     this.#admission = admission;
-    this.#lasting = lastingAnswer(this, admission);
-    Object.assign(this.#lasting.headers, admission.quotaHeaders([], this));
+    this.#lasting = toRaw(lastingAnswer(this, admission));
+    this.#withoutQuota = [...this.#lasting.headers, ...rawHeaders(admission.quotaHeaders([], this))];
   }
 
   /**
    * @param {Refusal} refusal
    * @param {import('./quota-headers.js').Quota | undefined} quota
-   * @returns {import('./answer.js').Answer}
+   * @returns {import('./answer.js').RawAnswer}
    */
   answer(refusal, quota) {
     const admission = this.#admission;
     const { statusCode, body, headers: lasting } = this.#lasting;
-    const headers = { ...lasting };
-    if (quota !== undefined) Object.assign(headers, admission.quotaHeaders([quota], refusal));
+    const headers =
+      quota === undefined
+        ? this.#withoutQuota.slice()
+        : [...lasting, ...rawHeaders(admission.quotaHeaders([quota], refusal))];
     const retryAfter = retryAfterOf(refusal, admission);
     if (retryAfter !== undefined) {
-      headers['Retry-After'] = Math.max(retryAfter, quota?.remaining === 0 ? quota.resetS : 0);
+      headers.push('Retry-After', String(Math.max(retryAfter, quota?.remaining === 0 ? quota.resetS : 0)));
     }
     return { statusCode, headers, body };
   }
