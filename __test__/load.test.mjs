@@ -1,9 +1,10 @@
-// Every framework under five times the load that its dependency can serve: counts that hold on any machine. How
-// much of the capacity becomes answers in time depends on what else the machine does; npm run load shows that.
+// Every framework under five times the load that its dependency can serve, and under more than its handlers can
+// compute: counts that hold on any machine. How much of the capacity becomes answers in time depends on what else the
+// machine does; npm run load shows that.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { dependency } from '../demo/settings.mjs';
+import { computation, dependency } from '../demo/settings.mjs';
 import { names } from '../demo/frameworks-under-load.mjs';
 import { runPhase } from '../demo/phase.mjs';
 
@@ -23,3 +24,23 @@ for (const framework of names) {
     assert.ok(clients.served > 0 && clients.shed > 0, JSON.stringify(clients));
   });
 }
+
+test('more than handlers can compute leaves no request unanswered and nothing behind, in any framework', async () => {
+  const rate = (2 * 1000) / computation.cpuMs;
+  // At once: less for each is no less overload.
+  const load = async (framework) => {
+    const { clients, problems } = await runPhase('overload', {
+      framework,
+      short: 'cpu',
+      rate,
+      seconds: 1,
+      load: { warmUpMs: 0, connections: 50 },
+      onProgress() {},
+    });
+    return { framework, problems, isServed: clients.served > 0, isShed: clients.shed > 0 };
+  };
+  assert.deepEqual(
+    await Promise.all(names.map(load)),
+    names.map((framework) => ({ framework, problems: [], isServed: true, isShed: true })),
+  );
+});

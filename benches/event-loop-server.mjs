@@ -9,6 +9,7 @@ import fastify from 'fastify';
 import overloadProtection from 'overload-protection';
 import toobusy from 'toobusy-js';
 
+import { compute } from '../demo/computation.mjs';
 import { protect, resilienceMiddleware } from '../http.js';
 import { connectToDatabase } from './database.mjs';
 
@@ -17,12 +18,6 @@ const { cpuMs, databasePort, pauseMs = 0 } = JSON.parse(options);
 const PAUSE_EVERY_MS = 2000;
 const query = databasePort === undefined ? undefined : connectToDatabase(databasePort);
 let pausedAt = performance.now();
-
-/** By the clock: what a neighbour on the machine takes is no more work for later. */
-function compute(ms) {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
-}
 
 async function work() {
   if (query !== undefined) await query();

@@ -9,6 +9,7 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { countAnswers } from '../demo/computation.mjs';
 import { clientTimeoutMs } from '../demo/settings.mjs';
 import { percent, whole } from '../demo/table.mjs';
 import { openDatabase } from './database.mjs';
@@ -47,35 +48,11 @@ const start = (file, ...args) => fork(fileURLToPath(new URL(file, import.meta.ur
 async function startServer(name, handler, connections) {
   const child = start('./event-loop-server.mjs', name, JSON.stringify(handler));
   const [port] = await once(child, 'message');
-  const server = { child, port, connections };
-  await countAnswers(server, '/warm-up', CLIENTS, CALIBRATION_MS);
+  const isKept = connections === 'kept';
+  await countAnswers(port, { path: '/warm-up', isKept, forMs: CALIBRATION_MS });
   // Servers know quiet times, too: some protections look at the mean of all time.
   await delay(CALIBRATION_MS);
-  return server;
-}
-
-/** Of clients that each send a request when they have the answer to the one before: how many come in a second. */
-async function countAnswers({ port, connections }, path, clients, forMs) {
-  const agent = connections === 'kept' && new http.Agent({ keepAlive: true });
-  let answers = 0;
-  let isOver = false;
-  const client = async () => {
-    while (!isOver) {
-      const [response] = await once(http.get({ agent, host: '127.0.0.1', port, path }), 'response');
-      await once(response.resume(), 'end');
-      answers += 1;
-    }
-  };
-  const running = Array.from({ length: clients }, client);
-  await delay(forMs / 3);
-  const before = answers;
-  const startedAt = performance.now();
-  await delay(forMs);
-  const rate = ((answers - before) * 1000) / (performance.now() - startedAt);
-  isOver = true;
-  await Promise.all(running);
-  if (agent) agent.destroy();
-  return rate;
+  return { child, port, isKept };
 }
 
 /** What an unprotected server answers in a second when it never has to wait for a request. */
@@ -83,7 +60,8 @@ async function measureCapacity(name, handler, connections) {
   const server = await startServer(name, handler, connections);
   const clients = CLIENTS + Math.ceil((2 * (handler.ioMs ?? 0)) / handler.cpuMs);
   const { rate } = await leastDisturbed(server, async () => {
-    return { rate: await countAnswers(server, '/work', clients, CALIBRATION_MS) };
+    const { port, isKept } = server;
+    return { rate: await countAnswers(port, { path: '/work', isKept, clients, forMs: CALIBRATION_MS }) };
   });
   server.child.kill();
   return rate;
@@ -113,9 +91,9 @@ function waitedMs(pid) {
 
 /** What the clients saw. */
 function run(server, { load, capacity, seconds = SECONDS, ...options }) {
-  const { port, connections } = server;
+  const { port, isKept } = server;
   // More than ever wait, whatever it is that they wait for: too few connections would be a limiter.
-  const open = connections === 'kept' ? Math.ceil((2 * capacity * clientTimeoutMs) / 1000) : 0;
+  const open = isKept ? Math.ceil((2 * capacity * clientTimeoutMs) / 1000) : 0;
   const given = JSON.stringify({ ...options, connections: open, warmUpMs: WARM_UP_MS });
   return leastDisturbed(server, async () => {
     const clients = start('../demo/load.mjs', port, load * capacity, seconds, given);

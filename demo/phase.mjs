@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { countAnswers } from './computation.mjs';
 
 const SETTLE_MS = 3000;
 const POLL_MS = 20;
@@ -9,23 +10,25 @@ const POLL_MS = 20;
 /**
  * One phase: a server of its own, the load against it, and afterwards what the server still holds.
  * @param {string} mode
- * @param {{ framework: string, rate: number, seconds: number, onProgress: (progress: object) => void }} options
+ * @param {{ framework: string, short?: 'dependency' | 'cpu', rate: number, seconds: number, load?: object,
+ *   onProgress: (progress: object) => void }} options short: what handlers are short of; load: the options of load.mjs
  * @returns {Promise<{ elapsedMs: number, clients: any, server: any, series: any, problems: string[] }>}
  */
-export async function runPhase(mode, { framework, rate, seconds, onProgress }) {
-  const server = start('server.mjs', mode, framework);
+export async function runPhase(mode, { framework, short = 'dependency', rate, seconds, load: given = {}, onProgress }) {
+  const server = start('server.mjs', mode, framework, short);
   const { port } = await server.message('listening');
-  const load = start('load.mjs', String(port), String(rate), String(seconds));
+  const load = start('load.mjs', String(port), String(rate), String(seconds), JSON.stringify(given));
   await load.message('started');
   const startedAt = performance.now();
 
-  const series = { limit: [], inflight: [], waitMs: [] };
+  const series = { limit: [], inflight: [], queued: [], waitMs: [] };
   const latest = {};
   server.child.on('message', ({ type, ...gauge }) => {
     if (type !== 'gauge' || load.ended) return;
     Object.assign(latest, gauge);
     series.inflight.push(gauge.inflight);
     if (gauge.limit !== undefined) series.limit.push(gauge.limit);
+    if (gauge.queued !== undefined) series.queued.push(gauge.queued);
   });
   load.child.on('message', ({ type, ...progress }) => {
     if (type !== 'progress') return;
@@ -70,6 +73,19 @@ function start(script, ...args) {
 }
 
 /**
+ * What an unprotected server whose handlers compute answers in a second.
+ * @param {string} framework
+ * @param {number} forMs
+ */
+export async function measureComputing(framework, forMs) {
+  const server = start('server.mjs', 'none', framework, 'cpu');
+  const { port } = await server.message('listening');
+  const capacity = await countAnswers(port, { path: '/work', forMs });
+  server.child.kill();
+  return capacity;
+}
+
+/**
  * The last clients have only just left: the server may still have to hear of it. Without protection the
  * dependency's queue outlives the load by far, so nobody waits for that.
  */
@@ -106,7 +122,7 @@ function findProblems(mode, clients, state, endedByItself) {
   if (mode !== 'none') {
     checks.push(
       [state.inflight === 0, `${state.inflight} permits were not returned`],
-      [state.queued === 0, `${state.queued} requests are still in the limiter's queue`],
+      [state.queued === 0, `${state.queued} requests are still in the queue`],
       [state.pending === 0, `${state.pending} calls are still in the dependency`],
       [state.connections === 0, `${state.connections} connections are still open`],
       [endedByItself, 'the idle server process did not end by itself'],

@@ -19,7 +19,8 @@ export function progressLine(title, seconds) {
     text =
       `${title.padEnd(TITLE_WIDTH)} ${elapsed.toFixed(0).padStart(2)}/${total} s  offered ${offered}  ` +
       `200 ${served}  503 ${shed}  504 ${timedOut}  gave up ${gaveUp}  in flight ${inflight ?? 0}` +
-      (limit === undefined ? '' : `/${limit}  queued ${queued}`);
+      (limit === undefined ? '' : `/${limit}`) +
+      (queued === undefined ? '' : `  queued ${queued}`);
     if (live) {
       process.stdout.write(`\r\x1b[2K${text.slice(0, (process.stdout.columns || 100) - 1)}`);
     } else if (now - printedAt >= LINE_EVERY_MS) {

@@ -7,18 +7,42 @@ import { FIGURES, align, figures, percent, tenths, whole } from './table.mjs';
 const WIDTH = 98;
 /** A load generator that is this late has not had the processor time it needs, nor has the server. */
 const BUSY_MS = 20;
-export const titles = { none: 'unprotected', fixed: 'fixed limiter', gradient2: 'gradient2', knee: 'knee' };
+export const titles = {
+  none: 'unprotected',
+  fixed: 'fixed limiter',
+  gradient2: 'gradient2',
+  knee: 'knee',
+  overload: 'overload',
+};
+
+/** What is plotted of a phase, by what its server is short of: titles, and where the values are. */
+const DEPENDENCY_CHARTS = { '  limit': 'limit', '  in flight': 'inflight', '  latency, ms': 'waitMs' };
+const CPU_CHARTS = { '  in queue': 'queued', '  latency, ms': 'waitMs' };
 
 /**
+ * Of servers that are short of their dependency.
  * @param {any[]} phases what runPhase returned, and the mode of each
  * @param {{ capacity: number, seconds: number, overload: number }} run
  */
-export function report(phases, { capacity, seconds, overload }) {
+export function report(phases, run) {
+  return compose(phases, run, { charts: DEPENDENCY_CHARTS, sentence });
+}
+
+/**
+ * Of servers whose handlers compute.
+ * @param {any[]} phases
+ * @param {{ capacity: number, seconds: number, overload: number }} run
+ */
+export function reportComputing(phases, run) {
+  return compose(phases, run, { charts: CPU_CHARTS, sentence: computingSentence });
+}
+
+function compose(phases, run, { charts, sentence: sentenceOf }) {
   const blocks = [
-    table(phases, { capacity, seconds }),
-    ...phases.map(plots),
-    phases.flatMap((phase) => wrap(sentence(phase, { capacity, seconds }))),
-    wrap(notes(phases, overload)),
+    table(phases, run),
+    ...phases.map((phase) => plots(phase, charts)),
+    phases.flatMap((phase) => wrap(sentenceOf(phase, run))),
+    wrap(notes(phases, run.overload)),
   ];
   return blocks.map((lines) => lines.join('\n')).join('\n\n');
 }
@@ -28,13 +52,25 @@ function table(phases, run) {
   return align(['phase', ...FIGURES], rows);
 }
 
-function plots({ mode, elapsedMs, series }) {
+function plots({ mode, elapsedMs, series }, charts) {
+  const shown = Object.entries(charts).filter(([, values]) => series[values].length > 0);
   return [
     `${titles[mode]}, over ${(elapsedMs / 1000).toFixed(0)} s`,
-    ...(series.limit.length > 0 ? plot('  limit', series.limit, WIDTH) : []),
-    ...plot('  in flight', series.inflight, WIDTH),
-    ...plot('  latency, ms', series.waitMs, WIDTH),
+    ...shown.flatMap(([title, values]) => plot(title, series[values], WIDTH)),
   ];
+}
+
+function computingSentence({ mode, clients }, { capacity, seconds }) {
+  const name = titles[mode];
+  const { served, gaveUp, offered, healthChecks, healthy, healthCheckP99 } = clients;
+  const health =
+    healthy < healthChecks
+      ? `${healthChecks - healthy} of ${healthChecks} health checks had no answer`
+      : `health checks were answered within ${tenths(healthCheckP99)} ms`;
+  return (
+    `${name[0].toUpperCase()}${name.slice(1)}: ${percent(served / seconds / capacity)} of what the server can do ` +
+    `became answers in time; ${percent(gaveUp / offered)} of the clients gave up; ${health}.`
+  );
 }
 
 function sentence({ mode, clients, server, series }, { capacity, seconds }) {

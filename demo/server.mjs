@@ -1,6 +1,7 @@
-// The server under load, a process of its own: `node server.mjs none|fixed|gradient2|knee FRAMEWORK`. It reports to
-// its parent over IPC.
+// The server under load, a process of its own: `node server.mjs none|fixed|gradient2|knee|overload FRAMEWORK SHORT`,
+// where SHORT is what its handlers are short of: `dependency`, or `cpu`. It reports to its parent over IPC.
 import { AdaptiveLimitProvider, getResilienceSignal, ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { compute } from './computation.mjs';
 import { Dependency } from './dependency.mjs';
 import { frameworks } from './frameworks.mjs';
 import * as settings from './settings.mjs';
@@ -17,6 +18,7 @@ const protections = {
   },
   gradient2: () => adaptive('gradient2'),
   knee: () => adaptive('knee'),
+  overload: () => ({ options: settings.overload }),
 };
 
 function adaptive(algorithm) {
@@ -33,13 +35,14 @@ function adaptive(algorithm) {
   return { options: { pipeline }, limiterOf: () => limiter, limitOf: () => limiter.limit };
 }
 
-const [mode, framework] = process.argv.slice(2);
+const [mode, framework, short] = process.argv.slice(2);
+const works = { dependency: callDependency, cpu: computeAnswer };
 const { options, limiterOf, limitOf } = protections[mode]();
-const { server, resilience } = await frameworks[framework](options, work);
-const limiter = resilience && limiterOf(resilience);
+const { server, resilience } = await frameworks[framework](options, works[short]);
+const limiter = resilience && limiterOf?.(resilience);
 
 /** @returns {Promise<boolean>} false if nobody is there any more to be told */
-async function work() {
+async function callDependency() {
   const signal = getResilienceSignal();
   try {
     await dependency.call(signal);
@@ -49,6 +52,11 @@ async function work() {
     if (signal?.aborted) return false;
     throw error;
   }
+}
+
+async function computeAnswer() {
+  compute(settings.computation.cpuMs);
+  return true;
 }
 
 server.listen(0, '127.0.0.1', () => {
@@ -66,7 +74,7 @@ process.on('disconnect', () => process.exit());
 
 /** Without a limiter, the requests being worked on are those inside the dependency. */
 function gauge() {
-  if (limiter === undefined) return { inflight: dependency.pending };
+  if (limiter === undefined) return { inflight: dependency.pending, queued: resilience?.overload.queued };
   return { limit: limitOf(limiter), inflight: limiter.inflight, queued: limiter.queued };
 }
 

@@ -3,6 +3,9 @@
 /** About 250 calls a second: enough for smooth figures, little enough for two slow cores. */
 export const dependency = { workers: 20, serviceMs: 80, jitter: 0.1 };
 
+/** What each handler computes, where the event loop is what is short. */
+export const computation = { cpuMs: 5 };
+
 /** A client that has waited this long leaves. */
 export const clientTimeoutMs = 1000;
 
@@ -20,6 +23,8 @@ export const fixed = {
   timeout,
   concurrency: { permitLimit: 24, queueLimit: 12, queueTimeout: '250ms' },
 };
+
+export const overload = { overload: true };
 
 /**
  * The first limit is far too low on purpose: finding the right one is the limiter's work. The highest is what can

@@ -9,8 +9,8 @@ const OVERLOADS = [2, 5];
 const HELP = `Usage: npm run load [-- --seconds N] [-- --framework NAME]
 
 Offers a server of each framework twice and five times the load that its dependency can serve, behind a fixed
-concurrency limiter; then prints what the clients saw, and checks that every request ended once and that nothing
-was left behind.
+concurrency limiter, and the same of what its handlers can compute, with overload protection; then prints what the
+clients saw, and checks that every request ended once and that nothing was left behind.
 
   --seconds N        length of each run, 1 to ${MOST_SECONDS}; default ${DEFAULT_SECONDS}
   --framework NAME   only this one

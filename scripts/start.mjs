@@ -10,10 +10,11 @@ const MOST_OVERLOAD = 10;
 const HELP = `Usage: npm start [-- --seconds N] [--overload N]
 
 Offers an Express server more load than its dependency can serve: without protection, with a fixed concurrency
-limiter, and with an adaptive one by gradient2 and by knee; then prints what the clients and the server saw.
+limiter, and with an adaptive one by gradient2 and by knee; then more than its handlers can compute, without and with
+overload protection. Prints what the clients and the server saw.
 
-  --seconds N    length of each of the four phases, 1 to ${MOST_SECONDS}; default ${DEFAULT_SECONDS}
-  --overload N   the load, as a multiple of what the dependency can serve, 1 to ${MOST_OVERLOAD}; default ${DEFAULT_OVERLOAD}
+  --seconds N    length of each of the six phases, 1 to ${MOST_SECONDS}; default ${DEFAULT_SECONDS}
+  --overload N   the load, as a multiple of what can be served, 1 to ${MOST_OVERLOAD}; default ${DEFAULT_OVERLOAD}
   --help         this text`;
 
 const given = readOptions({ seconds: { type: 'string' }, overload: { type: 'string' } }, HELP);
