@@ -1,6 +1,6 @@
 //! Handlers that wait for a dependency and compute then: when they start they cost nothing.
 
-use super::support::{Row, Shape, after, is_refusal, mean, run, runs, scenario, then, with};
+use super::support::{Row, Shape, after, mean, refusals_end_with_the_overload, runs, scenario, then, with};
 
 /// Goodput at least, and p99 at most, of twice and five times the capacity.
 type Bounds = [(f64, f64, f64); 2];
@@ -71,13 +71,7 @@ fn a_dependency_that_becomes_slower_needs_more_in_flight_and_gets_it() {
 #[test]
 fn the_last_refusal_is_soon_after_the_end() {
     for shape in [after(5.0, 50.0), after(2.0, 200.0)] {
-        let back = then(scenario(shape, 5.0, 12.0), 5.0, 0.7 * shape.capacity());
-        for seed in 1..=3 {
-            let row = run(&back, seed, 0.0);
-            let last = row.record.calls.iter().filter(|call| is_refusal(call)).map(|call| call.ended_ms);
-            let last = last.fold(0.0, f64::max);
-            assert!(last < 6_000.0, "seed {seed}: {last} ms");
-        }
+        refusals_end_with_the_overload(shape);
     }
 }
 

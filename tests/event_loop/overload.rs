@@ -1,6 +1,6 @@
 //! Handlers that compute and do nothing else, and more of them than the loop can run.
 
-use super::support::{Row, Shape, is_refusal, mean, run, runs, scenario, sync, then, with};
+use super::support::{Row, Shape, mean, refusals_end_with_the_overload, runs, scenario, sync, then, with};
 
 /// What has been started before may take a slice, and so may what is started before it.
 const SLICES_MS: f64 = 10.0;
@@ -68,13 +68,7 @@ fn a_step_from_half_the_capacity_costs_little() {
 #[test]
 fn the_last_refusal_is_within_a_second_of_the_end() {
     for shape in [sync(5.0), sync(5.0).fresh(), sync(2.0)] {
-        let back = then(scenario(shape, 5.0, 12.0), 5.0, 0.7 * shape.capacity());
-        for seed in 1..=3 {
-            let row = run(&back, seed, 0.0);
-            let last = row.record.calls.iter().filter(|call| is_refusal(call)).map(|call| call.ended_ms);
-            let last = last.fold(0.0, f64::max);
-            assert!(last < 6_000.0, "seed {seed}: {last} ms");
-        }
+        refusals_end_with_the_overload(shape);
     }
 }
 

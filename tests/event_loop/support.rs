@@ -178,6 +178,17 @@ pub fn run(scenario: &Scenario, seed: u64, from: f64) -> Row {
     Row { figures, refusal_p99, p99, refused, record }
 }
 
+/// Five times the capacity for 5 s, and then less than it: nobody is turned away a second after that.
+pub fn refusals_end_with_the_overload(shape: Shape) {
+    let back = then(scenario(shape, 5.0, 12.0), 5.0, 0.7 * shape.capacity());
+    for seed in 1..=3 {
+        let row = run(&back, seed, 0.0);
+        let last = row.record.calls.iter().filter(|call| is_refusal(call)).map(|call| call.ended_ms);
+        let last = last.fold(0.0, f64::max);
+        assert!(last < 6_000.0, "seed {seed}: {last} ms");
+    }
+}
+
 pub const fn is_refusal(call: &Call) -> bool {
     matches!(call.end, End::Refused | End::RefusedIdle)
 }
