@@ -183,6 +183,31 @@ for (const limiter of [
   });
 }
 
+test('an overload that was told of, and is not over yet, lets the process exit', async () => {
+  const child = await runChild(`${IMPORT}
+    import { once } from 'node:events';
+    import { createServer } from 'node:http';
+    import { withResilience } from '@ylcnfrht/resilience/http';
+    import { STRICT, burn, sendAll, statuses, warm } from './support/overload.mjs';
+    const told = [];
+    const telemetry = ({ name }) => name.startsWith('OnOverload') && told.push(name);
+    const pipeline = new ResiliencePipelineBuilder({ telemetry }).addTimeout('1m').build();
+    const work = (_req, res) => {
+      burn();
+      res.end();
+    };
+    const server = createServer(withResilience(work, { overload: STRICT, pipeline })).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address();
+    await warm(port);
+    const counts = await statuses(sendAll(port, 12));
+    server.close();
+    server.closeAllConnections();
+    process.on('exit', () => console.log(counts[503] > 0, told[0], told.includes('OnOverloadEnded')));
+  `);
+  assert.deepEqual(child, { code: 0, stdout: 'true OnOverload false', stderr: '' });
+});
+
 test("a tool's deadline that is pending when the tool is gone does not keep the process alive", async () => {
   const child = await runChild(`${IMPORT}
     import { mock } from 'node:test';
