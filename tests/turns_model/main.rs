@@ -2,6 +2,7 @@
 //! kept waiting for ever.
 
 mod driver;
+mod eviction;
 
 use driver::{Driver, MAX_MS};
 use proptest::prelude::*;
