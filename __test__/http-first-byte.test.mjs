@@ -2,41 +2,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
-import { createGzip } from 'node:zlib';
 import { ResiliencePipelineBuilder } from '@ylcnfrht/resilience';
+import { compress } from './support/compress.mjs';
 import { forEachAdapter, http1Adapters } from './support/http-adapters.mjs';
 import { rawConnection } from './support/http-client.mjs';
 import { deferred, serve, turn } from './support/http-server.mjs';
 
 const nodeAdapter = http1Adapters.find(({ name }) => name === 'node:http');
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A middleware that holds back what is written, as those do that compress. */
-function compress(_req, res, next) {
-  const { write, end, writeHead } = res;
-  let gzip;
-  const begin = () => {
-    if (gzip !== undefined) return;
-    res.setHeader('Content-Encoding', 'gzip');
-    gzip = createGzip();
-    gzip.on('data', (chunk) => Reflect.apply(write, res, [chunk]));
-    gzip.on('end', () => Reflect.apply(end, res, []));
-  };
-  res.writeHead = (...args) => {
-    begin();
-    return Reflect.apply(writeHead, res, args);
-  };
-  res.write = (chunk) => {
-    if (!res.headersSent) res.writeHead(res.statusCode);
-    return gzip.write(chunk);
-  };
-  res.end = (chunk) => {
-    if (!res.headersSent) res.writeHead(res.statusCode);
-    gzip.end(chunk);
-    return res;
-  };
-  next();
-}
 
 forEachAdapter((adapter) => {
   test('a stream of events whose headers are only composed begins at its deadline, and goes on', async (t) => {

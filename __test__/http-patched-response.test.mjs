@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import test from 'node:test';
-import { createGzip } from 'node:zlib';
 import { getResilienceSignal } from '@ylcnfrht/resilience';
+import { compress } from './support/compress.mjs';
 import { forEachAdapter } from './support/http-adapters.mjs';
 import { rawConnection } from './support/http-client.mjs';
 import { heldRoute } from './support/http-held-route.mjs';
@@ -106,32 +106,6 @@ forEachAdapter((adapter) => {
     });
   }
 });
-
-/** Compresses every response, as middlewares do that patch `writeHead`, `write` and `end`. */
-function compress(_req, res, next) {
-  const { writeHead, write, end } = res;
-  let gzip;
-  res.writeHead = (...args) => {
-    if (gzip === undefined) {
-      gzip = createGzip();
-      gzip.on('data', (chunk) => Reflect.apply(write, res, [chunk]));
-      gzip.on('end', () => Reflect.apply(end, res, []));
-      res.removeHeader('content-length');
-      res.setHeader('content-encoding', 'gzip');
-    }
-    return Reflect.apply(writeHead, res, args);
-  };
-  res.write = (chunk) => {
-    if (!res.headersSent) res.writeHead(res.statusCode);
-    return gzip.write(chunk);
-  };
-  res.end = (chunk) => {
-    if (!res.headersSent) res.writeHead(res.statusCode);
-    gzip.end(chunk);
-    return res;
-  };
-  next();
-}
 
 /** Ends every response a turn later, as middlewares do that have to store something first. */
 function endLater(_req, res, next) {
