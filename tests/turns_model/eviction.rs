@@ -33,7 +33,7 @@ impl Overloaded {
         gate
     }
 
-    fn at(&self) -> Nanos {
+    const fn at(&self) -> Nanos {
         Nanos::from_ms(self.now)
     }
 
