@@ -60,12 +60,21 @@ function inCheckPhase(work) {
   else immediate(work);
 }
 
+/** Rounds of ticks, with the promise jobs after each, in which streams hand on what they have read already. */
+const ROUNDS = 4;
+
 /**
- * Calls `work` after all promise jobs and ticks of what is running now.
+ * Calls `work` after all promise jobs of what is running now, and some rounds of ticks. Whether there are more nothing
+ * tells, short of another phase of the loop.
  *
  * @param {() => void} work
  */
-const afterJobs = (work) => queueMicrotask(() => nextTick(work));
+function afterJobs(work, rounds = ROUNDS) {
+  queueMicrotask(() => {
+    if (rounds === 1) nextTick(work);
+    else nextTick(afterJobs, work, rounds - 1);
+  });
+}
 
 module.exports = {
   afterJobs,
