@@ -123,6 +123,46 @@ test('bad arguments come out of next(), as those of execute out of its promise',
   await assert.rejects(collect(disposed.executeStream(() => count(1))), { code: 'PIPELINE_DISPOSED' });
 });
 
+test('options of a class, with getters on its prototype, are options of a stream', async () => {
+  const controller = new AbortController();
+  class Options {
+    operationKey = 'own';
+
+    get signal() {
+      return controller.signal;
+    }
+
+    get body() {
+      return true;
+    }
+  }
+  const pipeline = new ResiliencePipelineBuilder().addTimeout(20).addConcurrencyLimiter(1).build();
+  for (const options of [new Options(), Object.assign(new Options(), { repeatable: true })]) {
+    let context;
+    const stream = pipeline.executeStream((given) => {
+      context = given;
+      return count(2);
+    }, options);
+    await stream.next();
+    assert.equal(context.operationKey, 'own');
+    // The deadline guards the rest of it, too.
+    await once(context.signal, 'abort');
+    await assert.rejects(stream.next(), { code: 'TIMEOUT' });
+  }
+  controller.abort('enough');
+  await assert.rejects(collect(pipeline.executeStream(() => count(1), new Options())), (error) => error === 'enough');
+  idle(pipeline);
+});
+
+test('an option that there is not is told with those of a stream', async () => {
+  await assert.rejects(limited().executeStream(() => count(1), { boby: true }).next(), {
+    name: 'TypeError',
+    message:
+      "executeStream has no option 'boby'; did you mean 'body'? " +
+      'it takes signal, properties, operationKey, repeatable, detached, body',
+  });
+});
+
 test('execute hands an iterable on as any other value, and its permit is back', async () => {
   const pipeline = limited();
   const stream = await pipeline.execute(() => count(2));

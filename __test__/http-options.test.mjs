@@ -87,6 +87,35 @@ test('options that make no sense are errors', async () => {
   }
 });
 
+test('options of a class, with getters on its prototype, are options', async () => {
+  class Options {
+    get timeout() {
+      return '5s';
+    }
+
+    get stallTimeout() {
+      return 'soon';
+    }
+  }
+  for (const [where, take] of Object.entries(adapters)) {
+    const isRead = { name: 'RangeError', message: /^stallTimeout must be / };
+    await assert.rejects(async () => take(new Options()), isRead, where);
+  }
+});
+
+test('errors is an option of fastifyResilience alone', async () => {
+  const withErrors = (errors) => adapters.fastifyResilience(Object.create({ timeout: '5s', errors }));
+  await assert.rejects(withErrors(1), { name: 'TypeError', message: 'errors must be a boolean, not 1' });
+  await assert.rejects(async () => adapters.fastifyResilience({ timeout: '5s', error: true }), {
+    name: 'TypeError',
+    message: /^fastifyResilience has no option 'error'; did you mean 'errors'\? it takes timeout, .*, errors$/,
+  });
+  for (const [where, take] of Object.entries(adapters)) {
+    if (where === 'fastifyResilience') continue;
+    assert.throws(() => take({ timeout: '5s', errors: true }), { name: 'TypeError', message: /no option 'errors'/ });
+  }
+});
+
 test('withResilience needs a listener', () => {
   for (const listener of [undefined, null, {}, 'listener']) {
     assert.throws(() => withResilience(listener, { timeout: '5s' }), {

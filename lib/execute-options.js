@@ -3,9 +3,10 @@
 // What a caller says about one execution.
 
 const { ResilienceContext, currentContext, storage } = require('./context.js');
-const { option, rangeError, typeError, unknownOption } = require('./options.js');
+const { isBag, option, rangeError, typeError, unknownOption } = require('./options.js');
 
 const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable', 'detached'];
+const STREAM_OPTIONS = [...OPTIONS, 'body'];
 
 /**
  * Makes the context of a new execution.
@@ -24,7 +25,7 @@ function createContext(options, ambient) {
  * @param {boolean} ambient
  */
 function contextWith(options, ambient) {
-  checkIsOptions(options);
+  checkIsOptions('execute', options, OPTIONS);
   const signal = option(options, 'signal', options.signal);
   const properties = option(options, 'properties', options.properties);
   const operationKey = option(options, 'operationKey', options.operationKey);
@@ -46,9 +47,29 @@ function contextWith(options, ambient) {
   return context;
 }
 
-/** @param {unknown} options */
-function checkIsOptions(options) {
-  if (!isBag(options)) {
+/**
+ * What is said about a stream: of its execution, and of itself.
+ *
+ * @param {any} given The options of `executeStream`.
+ */
+function readStreamOptions(given) {
+  if (given === undefined) return { body: false, options: undefined };
+  checkIsOptions('executeStream', given, STREAM_OPTIONS);
+  const body = option(given, 'body', given.body);
+  checkIsBoolean('body', body);
+  /** @type {Record<string, any>} */
+  const options = {};
+  for (const key of OPTIONS) options[key] = option(given, key, given[key]);
+  return { body: body === true, options };
+}
+
+/**
+ * @param {string} where What takes the options.
+ * @param {unknown} options
+ * @param {string[]} known
+ */
+function checkIsOptions(where, options, known) {
+  if (!isBag(options) && !isAbortController(options)) {
     const accepted = 'an object such as { signal }';
     if (isAbortSignal(options)) {
       throw new TypeError(`the options of an execution must be ${accepted}, not an AbortSignal`);
@@ -56,25 +77,12 @@ function checkIsOptions(options) {
     throw typeError('the options of an execution', accepted, options);
   }
   for (const key of Object.keys(options)) {
-    if (!OPTIONS.includes(key)) throw unknownOption('execute', key, OPTIONS);
+    if (!known.includes(key)) throw unknownOption(where, key, known);
   }
 }
 
-/**
- * Whether it is an object of options, and not something that would count as one without any.
- *
- * @param {unknown} value
- * @returns {value is object}
- */
-function isBag(value) {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return true;
-  // Also of another realm. What the platform has made is known by its tag: Date, Map, Promise, AbortSignal, ...
-  if (Symbol.iterator in value || 'then' in value || isAbortSignal(value)) return false;
-  const tag = Object.prototype.toString.call(value);
-  return tag === '[object Object]' || tag === '[object AbortController]';
-}
+/** It has a signal. @param {unknown} value @returns {value is AbortController} */
+const isAbortController = (value) => Object.prototype.toString.call(value) === '[object AbortController]';
 
 /**
  * @param {string} name
@@ -108,4 +116,4 @@ function readProperties(properties) {
   }
 }
 
-module.exports = { createContext, isAbortSignal };
+module.exports = { createContext, isAbortSignal, readStreamOptions };

@@ -12,6 +12,7 @@ const { AsyncLocalStorage } = require('node:async_hooks');
 
 const { withAttempts } = require('./attempts.js');
 const { ResilienceContext } = require('./context.js');
+const { readStreamOptions } = require('./execute-options.js');
 const { typeError } = require('./options.js');
 
 const UNREAD = 0;
@@ -158,7 +159,7 @@ class Run {
       if (typeof this.#callback !== 'function') {
         throw typeError('the callback of an execution', 'a function', this.#callback);
       }
-      const { body, options } = split(this.#options);
+      const { body, options } = readStreamOptions(this.#options);
       this.#guardsBody = body;
       const callback = withAttempts((/** @type {ResilienceContext} */ context) => this.#attempt(context), this.#known);
       const execution = this.#prepare(callback, options, this);
@@ -370,15 +371,6 @@ if (Symbol.asyncDispose !== undefined) {
     writable: true,
     configurable: true,
   });
-}
-
-/** @param {any} given The options of `executeStream`. */
-function split(given) {
-  const hasBody = typeof given === 'object' && given !== null && Object.hasOwn(given, 'body');
-  if (!hasBody) return { body: false, options: given };
-  const { body, ...options } = given;
-  if (body !== undefined && typeof body !== 'boolean') throw typeError('body', 'a boolean', body);
-  return { body: body === true, options };
 }
 
 /**

@@ -79,6 +79,21 @@ function hasOption(options, key) {
 const option = (options, key, value) => (value === undefined || hasOption(options, key) ? value : undefined);
 
 /**
+ * Whether it is an object of options, and not something that would count as one without any.
+ *
+ * @param {unknown} value
+ * @returns {value is object}
+ */
+function isBag(value) {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
+  if (hasOption(value, Symbol.iterator) || hasOption(value, 'then')) return false;
+  // Also of another realm. What the platform has made is known by its tag: Date, Map, Promise, AbortSignal, ...
+  return Object.prototype.toString.call(value) === '[object Object]';
+}
+
+/**
  * Copies the known options of an object; every getter runs once.
  *
  * @template {string} K
@@ -88,11 +103,7 @@ const option = (options, key, value) => (value === undefined || hasOption(option
  * @returns {Partial<Record<K, any>>}
  */
 function readOptions(where, options, known) {
-  // An array, a map or a promise would count as an object without any options.
-  const isObject = typeof options === 'object' && options !== null;
-  if (!isObject || hasOption(options, Symbol.iterator) || hasOption(options, 'then')) {
-    throw typeError(`the options of ${where}`, 'an object', options);
-  }
+  if (!isBag(options)) throw typeError(`the options of ${where}`, 'an object', options);
   for (const key of Object.keys(options)) {
     if (!known.includes(/** @type {K} */ (key))) throw unknownOption(where, key, known);
   }
@@ -225,6 +236,7 @@ module.exports = {
   hasOption,
   immediate,
   integer,
+  isBag,
   name,
   nonNegativeDuration,
   number,

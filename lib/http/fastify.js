@@ -2,10 +2,11 @@
 
 // Fastify 5 and 4: a plugin, whose hook stands before every route of the instance that it is registered on.
 
-const { typeError } = require('../options.js');
+const { readOptions, typeError } = require('../options.js');
 const { Admission } = require('./admission.js');
 const { BODY_HEADERS, answerOf } = require('./answer.js');
 const { isOwnAbort, rejectionIn } = require('./handler-errors.js');
+const { INBOUND } = require('./inbound-options.js');
 const { cutOff } = require('./respond.js');
 
 const FASTIFY = {
@@ -14,14 +15,16 @@ const FASTIFY = {
   addressOf: (/** @type {any} */ request) => request.ip,
 };
 
+const OPTIONS = /** @type {const} */ ([...INBOUND, 'errors']);
+
 /**
  * @param {any} fastify
  * @param {unknown} options `InboundOptions`.
  */
 async function fastifyResilience(fastify, options) {
-  const { errors = false, ...limits } = /** @type {any} */ (options) ?? {};
+  const { errors = false, ...limits } = readOptions(FASTIFY.where, options, OPTIONS);
   if (typeof errors !== 'boolean') throw typeError('errors', 'a boolean', errors);
-  const admission = new Admission(FASTIFY, options === undefined ? options : limits);
+  const admission = new Admission(FASTIFY, limits);
   admission.serves(fastify.server);
   if (errors) fastify.setErrorHandler(answerErrors(admission));
   /** @type {(request: any, reply: any, next: any) => void} */

@@ -15,11 +15,11 @@ const ABORTS = new Set(['AbortError', 'CanceledError', 'ABORT_ERR', 'ERR_CANCELE
 
 /**
  * @param {string} where
- * @param {unknown} options
+ * @param {unknown} [options]
  * @returns {import('./answer.js').Manner}
  */
-function readManner(where, options) {
-  const { problemDetails = false } = readOptions(where, options ?? {}, ['problemDetails']);
+function readManner(where, options = {}) {
+  const { problemDetails = false } = readOptions(where, options, ['problemDetails']);
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
   return { problemDetails };
 }

@@ -58,8 +58,8 @@ function excuse(reason, res) {
  *
  * @param {unknown} [options] `HonoErrorsOptions`.
  */
-function honoErrors(options) {
-  const { onError: given, ...rest } = readOptions('honoErrors', options ?? {}, ['problemDetails', 'onError']);
+function honoErrors(options = {}) {
+  const { onError: given, ...rest } = readOptions('honoErrors', options, ['problemDetails', 'onError']);
   const manner = readManner('honoErrors', rest);
   const onError = callback('onError', given) ?? printed;
   return (/** @type {any} */ error, /** @type {any} */ c) => {

@@ -19,7 +19,7 @@ const { EXEMPT } = require('../strategies/rate-limiter.js');
 const { addressKey } = require('./client-address.js');
 const { FORMS } = require('./quota-headers.js');
 
-const OPTIONS = /** @type {const} */ ([
+const INBOUND = /** @type {const} */ ([
   'timeout',
   'concurrency',
   'rateLimit',
@@ -62,7 +62,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  * @param {unknown} options
  */
 function readInbound({ where }, options) {
-  const read = readOptions(where, options, OPTIONS);
+  const read = readOptions(where, options, INBOUND);
   const { problemDetails = false, headers, stallTimeout } = read;
   if (typeof problemDetails !== 'boolean') throw typeError('problemDetails', 'a boolean', problemDetails);
   const overload = readOverload(read.overload);
@@ -80,7 +80,7 @@ function readInbound({ where }, options) {
   };
 }
 
-/** @typedef {Partial<Record<(typeof OPTIONS)[number], any>>} Read */
+/** @typedef {Partial<Record<(typeof INBOUND)[number], any>>} Read */
 
 /**
  * A function that has to answer at once.
@@ -285,4 +285,4 @@ function readTimeout(timeout) {
   return { duration: duration ?? NaN, body };
 }
 
-module.exports = { readInbound };
+module.exports = { INBOUND, readInbound };
