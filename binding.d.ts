@@ -109,8 +109,6 @@ export declare class Thread {
    * After a panic in it.
    */
   overload(door: number, idleMs: number): NativeOverload | null
-  /** How long the calling thread has run on a processor, in milliseconds; undefined where that is not known. */
-  static cpuTime(): number | undefined
   /** Requests that the gate of the event loop has let in or queued, and that have not ended. */
   get requests(): number
   /** Executions that have entered a segment and not left it. */

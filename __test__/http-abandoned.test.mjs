@@ -57,7 +57,8 @@ forEachAdapter((adapter) => {
     await until(() => limiter.inflight === 0);
     assert.deepEqual([resilience.abandoned, limiter.abandoned, timeout.abandoned], [1, 1, 1]);
     await until(() => told.length === 1);
-    assert.deepEqual([told[0].severity, told[0].pipelineName, told[0].args.reason.code], ['warning', 'http', 'TIMEOUT']);
+    const [{ severity, pipelineName, args }] = told;
+    assert.deepEqual([severity, pipelineName, args.reason.code], ['warning', 'http', 'TIMEOUT']);
     assert.equal(told[0].args.abandoned, 1);
     held[0].answer({ text: 'late' });
     await until(() => resilience.abandoned === 0);

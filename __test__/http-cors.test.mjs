@@ -95,7 +95,10 @@ forEachAdapter((adapter) => {
   for (const [name, request] of [
     ['an OPTIONS of no other origin', { method: 'OPTIONS' }],
     ['an OPTIONS with an Origin alone', { method: 'OPTIONS', headers: { origin: ORIGIN } }],
-    ['an OPTIONS with a wanted method alone', { method: 'OPTIONS', headers: { 'access-control-request-method': 'PUT' } }],
+    [
+      'an OPTIONS with a wanted method alone',
+      { method: 'OPTIONS', headers: { 'access-control-request-method': 'PUT' } },
+    ],
     ['a GET with the headers of a preflight', { headers: PREFLIGHT.headers }],
   ]) {
     test(`${name} is counted`, async (t) => {

@@ -55,7 +55,7 @@ forEachAdapter((adapter) => {
     assert.deepEqual(usedUp.json, { statusCode: 429, error: 'RATE_LIMITED', message: QUOTA_USED_UP });
     assert.ok(usedUp.headers['retry-after'] > 3500);
     assert.deepEqual(
-      heard.map(({ name, code, reason, strategyName, pipelineName }) => [name, code, reason, strategyName, pipelineName]),
+      heard.map((error) => [error.name, error.code, error.reason, error.strategyName, error.pipelineName]),
       [
         ['BulkheadRejectedError', 'BULKHEAD_FULL', 'full', 'ConcurrencyLimiter', 'http'],
         ['RateLimiterRejectedError', 'RATE_LIMITED', 'full', 'RateLimiter', 'http'],

@@ -60,7 +60,8 @@ test('OnOverload when it begins and while it lasts, OnOverloadEnded when it ends
   assert.ok(second.args.duration >= 1000 && second.args.duration <= performance.now() - before + 1000);
   assert.ok(second.args.refused > 0 && second.args.started > 0 && second.args.pace > 1);
   const { cpuShare } = second.args;
-  assert.ok(cpuShare === undefined || (cpuShare > 0 && cpuShare <= 1), `${cpuShare}`);
+  const isKnown = process.platform !== 'win32';
+  assert.ok(isKnown ? cpuShare > 0 && cpuShare <= 1 : cpuShare === undefined, `${cpuShare}`);
   assert.equal(listener.overload.queued, 0);
 });
 

@@ -133,7 +133,8 @@ test("Deno's fetch speaks by its messages", () => {
   for (const message of [
     `${sending}: client error (Connect): tcp connect error: Connection refused (os error 111)`,
     `${sending}: client error (Connect): dns error: failed to lookup address information`,
-    'error sending request from 127.0.0.1:4 for http://x/: client error (SendRequest): connection closed before message',
+    'error sending request from 127.0.0.1:4 for http://x/: client error (SendRequest): ' +
+      'connection closed before message',
     'Connection reset by peer (os error 104)',
     'error reading a body from connection',
   ]) {

@@ -38,7 +38,7 @@ const TAKERS = {
 /** Those that also take something else than an object. */
 const TAKES_OTHERS = /^(add(T|C)|overload)/;
 /** What would count as an object without any options. */
-const NO_BAGS = [[], new Map(), new Date(0), /x/, new Error('x'), Promise.resolve(), new AbortController(), new URL('a:b')];
+const NO_BAGS = [[], new Map(), new Date(0), /x/, new Error('x'), Promise.resolve(), new AbortController()];
 
 const OBJECTS = [{}, [], new Date(0)];
 const NO_STRING = [null, 1, true, ...OBJECTS, Symbol('s'), () => {}];

@@ -32,7 +32,8 @@ test('no other refusal carries a stack', async () => {
   };
   const open = builder().addCircuitBreaker({ consecutiveFailures: 1 }).build();
   await rejection(open.execute(fails));
-  const guarded = builder().addTimeout('1h').addCircuitBreaker({ consecutiveFailures: 1 }).addRetry({ delay: 1 }).build();
+  const circuit = { consecutiveFailures: 1 };
+  const guarded = builder().addTimeout('1h').addCircuitBreaker(circuit).addRetry({ delay: 1 }).build();
   await rejection(guarded.execute(fails));
   const isolated = builder().addCircuitBreaker({ manualControl: control }).build();
   control.isolate();

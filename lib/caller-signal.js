@@ -10,7 +10,7 @@
 /** @type {WeakMap<AbortSignal, CallerSignal>} */
 const known = new WeakMap();
 
-/** What a signal aborts: the contexts of executions, and who reads what came of them. In the order in which they came. */
+/** What a signal aborts, in the order in which they came: contexts of executions, and who reads what came of them. */
 class CallerSignal {
   /** @type {Follower<any> | undefined} */
   first;

@@ -61,7 +61,11 @@ class Kin {
   previous;
   /** @type {ResilienceContext | undefined} */
   next;
-  /** The nearest one around it that holds a lent permit, where it hangs below none. @type {ResilienceContext | undefined} */
+  /**
+   * The nearest one around it that holds a lent permit, where it hangs below none.
+   *
+   * @type {ResilienceContext | undefined}
+   */
   around;
 }
 
@@ -101,7 +105,9 @@ class ResilienceContext {
 
   /** @param {ResilienceContext} parent */
   #hangBelow(parent) {
-    for (let above = /** @type {ResilienceContext | undefined} */ (parent); above !== undefined; above = above.#parent) {
+    /** @type {ResilienceContext | undefined} */
+    let above = parent;
+    for (; above !== undefined; above = above.#parent) {
       if (above.#rare?.isAborted) {
         this.#more.isAborted = true;
         this.#more.reason = above.#rare.reason;

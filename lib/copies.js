@@ -15,8 +15,10 @@ const where = typeof __dirname === 'undefined' ? 'a bundle' : path.dirname(__dir
 /**
  * One of the copies, and what it can do with objects of its own, by their kind.
  *
- * @typedef {{ version: string, where: string, skills: Record<string, { is(value: any): boolean, [skill: string]: any }> }}
- *   Copy
+ * @typedef {object} Copy
+ * @property {string} version
+ * @property {string} where
+ * @property {Record<string, { is(value: any): boolean, [skill: string]: any }>} skills
  */
 
 /** @type {Copy} */

@@ -187,7 +187,8 @@ const KINDS = {
   PipelineDisposedError: ['PIPELINE_DISPOSED', 503],
 };
 /** What their messages begin with, so that the stack of any other error is not read, which costs microseconds. */
-const MESSAGE = /^the (execution did not|event loop (is|did not)|limit is|place in|pipeline was|permits of|circuit is) |^no permit came/;
+const MESSAGE =
+  /^the (execution did not|event loop (is|did not)|limit is|place in|pipeline was|permits of|circuit is) |^no permit came/;
 
 /**
  * Whether a pipeline of this or another copy of the package rejected an execution with `error`, also if that came

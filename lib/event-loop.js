@@ -141,9 +141,6 @@ const read = (door) => native.guard(() => native.thread.eventLoop(door));
  */
 const readOverload = (door, idleMs) => native.guard(() => native.thread.overload(door, idleMs));
 
-/** How many milliseconds this thread has run on a processor; undefined where that is not known. */
-const cpuTime = () => native.guard(() => native.binding.Thread.cpuTime());
-
 module.exports = {
   END,
   NEWS,
@@ -151,7 +148,6 @@ module.exports = {
   acknowledge,
   addDoor,
   closeDoor,
-  cpuTime,
   end,
   hasRefused,
   next,

@@ -135,7 +135,6 @@ class Segment {
     gates.forEach((gate, index) => gate.attach?.({ segment: this.key, gate: index, owner: this }));
   }
 
-
   /**
    * What each gate learns from an outcome, two bits a gate.
    *

@@ -85,7 +85,6 @@ module.exports = {
   isNode,
   isNodes,
   nextTick: nextTick.bind(process),
-  queueMicrotask,
   setImmediate: immediate,
   setInterval: timers.setInterval,
   setTimeout: own.setTimeout ?? globalThis.setTimeout,

@@ -156,4 +156,9 @@ function readAlgorithm(value) {
   });
 }
 
-module.exports = { adaptiveConcurrencyLimiterStrategy: recallable('adaptiveConcurrencyLimiterStrategy', adaptiveConcurrencyLimiterStrategy) };
+module.exports = {
+  adaptiveConcurrencyLimiterStrategy: recallable(
+    'adaptiveConcurrencyLimiterStrategy',
+    adaptiveConcurrencyLimiterStrategy,
+  ),
+};

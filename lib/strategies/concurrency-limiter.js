@@ -135,4 +135,9 @@ function liveCounts() {
   };
 }
 
-module.exports = { concurrencyLimiterStrategy: recallable('concurrencyLimiterStrategy', concurrencyLimiterStrategy), liveCounts, readQueue, refuseForFull };
+module.exports = {
+  concurrencyLimiterStrategy: recallable('concurrencyLimiterStrategy', concurrencyLimiterStrategy),
+  liveCounts,
+  readQueue,
+  refuseForFull,
+};

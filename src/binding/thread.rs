@@ -3,12 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use napi::bindgen_prelude::{Either, Float64Array, Object};
+use napi::bindgen_prelude::{Float64Array, Object};
 use napi::{Env, Error, Result, Status};
 use napi_derive::napi;
 
 use super::channel::{Channel, LENGTH};
-use super::cpu::thread_cpu_ms;
 use super::event_loop::{NativeLoop, NativeOverload};
 use super::fault::{Moment, reach};
 use super::guard::guard;
@@ -219,14 +218,6 @@ impl Thread {
             NativeOverload::take(state, Key::from_f64(door), idle_ms)
         });
         told.ok_or_else(|| self.handle.failure())
-    }
-
-    /// How long the calling thread has run on a processor, in milliseconds; undefined where that is not known.
-    #[napi(catch_unwind)]
-    #[must_use]
-    pub fn cpu_time() -> Either<f64, ()> {
-        reach("Thread.cpuTime", Moment::Before);
-        thread_cpu_ms().map_or(Either::B(()), Either::A)
     }
 
     /// Requests that the gate of the event loop has let in or queued, and that have not ended.

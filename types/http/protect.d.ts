@@ -13,8 +13,8 @@ import type { Inbound, InboundOptions } from './inbound.js';
  * For `skip`, `rateLimit.key` and the others a request is Node's. What a listener throws is answered 500 and
  * becomes a process warning. Each call for a server admits separately.
  *
- * @throws what `resilienceMiddleware` throws; TypeError if `server` is no HTTP server, or one of HTTP/2 with a listener of
- * `stream`, which also cannot be added later.
+ * @throws what `resilienceMiddleware` throws; TypeError if `server` is no HTTP server, or one of HTTP/2 with a
+ * listener of `stream`, which also cannot be added later.
  *
  * @example
  * const server = createServer(app);

@@ -54,8 +54,8 @@ export interface AdaptiveConcurrencyLimiterOptions<T = any> {
    * The kind of an execution, such as its route or its query. `knee` then keeps a latency without a queue for
    * each kind, and a mix of calls that changes moves the limit less. The first 64 kinds are told apart.
    *
-   * Called at the end of an execution that ran and gives a sample. One that throws, or returns no string, is reported as
-   * `CallbackError`; that sample has no kind.
+   * Called at the end of an execution that ran and gives a sample. One that throws, or returns no string, is
+   * reported as `CallbackError`; that sample has no kind.
    */
   operation?: ((context: ResilienceContext) => string | undefined) | undefined;
   /** Read limit / inflight / queued from outside. */
