@@ -1,6 +1,9 @@
 // What a framework's handler of errors does with the rejection of a pipeline that a handler has called, and with what
 // a handler fails by because its own request was aborted.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttp2Server } from 'node:http2';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import { getRequestListener as getRequestListener2 } from '@hono/node-server';
@@ -31,6 +34,7 @@ import {
 import { hold, rejection } from './support/hold.mjs';
 import { rawConnection, send } from './support/http-client.mjs';
 import { listen, turn, until } from './support/http-server.mjs';
+import { sendHttp2 } from './support/http2-client.mjs';
 
 const LIMITS = { concurrency: { permitLimit: 10 } };
 
@@ -358,6 +362,68 @@ test('node:http: what an async listener fails by after its client has left is no
   await own.ended;
   assert.deepEqual(warnings, ['of the application']);
 });
+
+/** Servers of HTTP/2 that read the body, and what they log. */
+const READERS = {
+  'a listener': (t, read) => {
+    const log = [];
+    t.mock.method(process, 'emitWarning', (warning) => log.push(warning.message));
+    const resilience = withResilience(async (req, res) => {
+      await read(req);
+      res.end();
+    }, LIMITS);
+    return { log, listener: resilience, resilience };
+  },
+  Koa: (_t, read) => {
+    const app = new Koa3();
+    const log = [];
+    app.on('error', (error) => log.push(error.message));
+    const resilience = koaResilience(LIMITS);
+    app.use(koaErrors()).use(resilience);
+    app.use(async ({ req }) => read(req));
+    return { log, listener: app.callback(), resilience };
+  },
+  Hono: (t, read) => {
+    const log = logged(t);
+    const app = new Hono4();
+    const resilience = honoResilience(LIMITS);
+    app.use('*', resilience);
+    app.post('/', async (c) => c.text(await read(c.env.incoming)));
+    app.onError(honoErrors());
+    return { log, listener: getRequestListener2(app.fetch), resilience };
+  },
+};
+for (const [name, create] of Object.entries(READERS)) {
+  for (const [how, leave] of Object.entries({
+    'resets its stream': (request) => request.destroy(),
+    'closes its session': (request) => request.session.destroy(),
+  })) {
+    test(`HTTP/2, ${name}: a body that ends early because the client ${how} is not in the log`, async (t) => {
+      const failures = [];
+      const failed = (error) => {
+        failures.push(error.code);
+        throw error;
+      };
+      let reading = 0;
+      const { log, listener, resilience } = create(t, (req) => {
+        reading += 1;
+        return text(req).catch(failed);
+      });
+      const server = createHttp2Server(listener).listen(0, '127.0.0.1');
+      t.after(() => server.close());
+      await once(server, 'listening');
+      const begin = (stream) => stream.write('half');
+      const { request } = sendHttp2(server.address().port, '/', { method: 'POST', body: begin });
+      await until(() => reading === 1);
+      leave(request);
+      await until(() => failures.length === 1);
+      await until(() => resilience.pipeline.getStrategy('ConcurrencyLimiter').inflight === 0);
+      for (let index = 0; index < 5; index++) await turn();
+      assert.deepEqual([failures, log], [['ERR_STREAM_PREMATURE_CLOSE'], []]);
+      request.session?.destroy();
+    });
+  }
+}
 
 test('Hono: everything else is for onError', async (t) => {
   const handler = () => Promise.reject(new Error('of the application'));

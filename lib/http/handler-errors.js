@@ -65,7 +65,8 @@ function rejectionIn(error) {
 function isOwnAbort(req, error) {
   const request = outermostOf(req);
   const { current } = request ?? {};
-  if (!request?.isOver || current === undefined || !classOf(current).isAborted(current)) return false;
+  if (!request?.isOver || current === undefined) return false;
+  if (!request.isLost && !classOf(current).isAborted(current)) return false;
   const reason = classOf(current).reasonOf(current);
   try {
     for (const each of chainOf(error)) if (each === reason || tellsOfAbort(each)) return true;

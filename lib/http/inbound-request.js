@@ -251,8 +251,18 @@ class InboundRequest {
     if (this.connection.session) unwatch(this.connection.session, this);
     this.admission.ended(this);
     if (this.context !== undefined) this.admission.drainTime.ended(this.#startedAt);
-    if ((this.res.writableEnded || this.#hasEnded) && this.context !== undefined) this.#finish();
+    if (this.#isAnswered && this.context !== undefined) this.#finish();
     else if (this.#root !== undefined) classOf(this.#root).abort(this.#root, disconnected());
+  }
+
+  /** Whether its connection has ended before its response: over HTTP/2 its context hears of that a turn later. */
+  get isLost() {
+    return this.isOver && !this.#isAnswered;
+  }
+
+  /** Whether its response has come to its end. */
+  get #isAnswered() {
+    return this.res.writableEnded || this.#hasEnded;
   }
 
   /** An error status is a failure, by which `shouldDrop` tells overload from what says nothing about it. */
