@@ -15,6 +15,7 @@ const { DrainTime } = require('./drain-time.js');
 const { UnderWay, endIfDisposed } = require('./going-away.js');
 const { readInbound } = require('./inbound-options.js');
 const { InboundRequest } = require('./inbound-request.js');
+const { hasVisited, isCountedBy } = require('./layers.js');
 const { linkToNative, outermostOf } = require('./observe.js');
 const { Overload } = require('./overload.js');
 const { quotaHeaders } = require('./quota-headers.js');
@@ -96,13 +97,13 @@ class Admission {
     if (isUpgrade(req)) return handle();
     if (!isObject(res)) return fail(typeError('the response', 'an object', res));
     const outermost = outermostOf(req);
-    if (outermost?.isCountedBy(this.pipeline)) {
+    if (isCountedBy(outermost, this.pipeline)) {
       linkToNative(subject, req);
       return handle();
     }
     const skipped = this.#skip(exchange);
     if (skipped !== undefined) return skipped.result;
-    if (this.#overload === undefined || outermost?.hasVisited) return this.enter(exchange, outermost);
+    if (this.#overload === undefined || hasVisited(outermost)) return this.enter(exchange, outermost);
     return this.#overload.offer(exchange, outermost);
   }
 

@@ -6,24 +6,20 @@
 // the response takes. A connection that is lost aborts the execution, queued or running.
 
 const { classOf } = require('../copies.js');
-const { isExecutionRejected, isTimeoutRejected } = require('../errors.js');
+const { isExecutionRejected } = require('../errors.js');
 const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
-// A response lives in real time.
-const { clearTimeout, setImmediate, setTimeout } = require('../turn.js');
+const { setImmediate } = require('../turn.js');
 const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
 const { hasLeft, observeFirstByte } = require('./first-byte.js');
 const { endIfDisposed } = require('./going-away.js');
 const { isOwnAbort } = require('./handler-errors.js');
+const { LATE_MS, LateHandler } = require('./late-handler.js');
+const { quotasOf } = require('./layers.js');
 const { carryContext, observeEnd } = require('./observe.js');
 const { adoptHeaders, cutOff, respond, setHeaders } = require('./respond.js');
 const { seal } = require('./seal.js');
-
-const { nextTick } = process;
-
-/** How long late work of a handler is taken to go on after an abort, where nothing tells of its end. */
-const LATE_MS = 30_000;
 
 /** @typedef {import('../context.js').ResilienceContext} ResilienceContext */
 class InboundRequest {
@@ -43,8 +39,8 @@ class InboundRequest {
   /** Whether the handler's work is under way; undefined as long as nothing tells. @type {boolean | undefined} */
   #works = undefined;
   #isStarted = false;
-  /** Ends the wait for the handler's end. @type {NodeJS.Timeout | undefined} */
-  #timer = undefined;
+  /** Its handler, once the execution of that has ended before it. @type {LateHandler | undefined} */
+  #late = undefined;
   /** Whether its response or its connection has ended. */
   isOver = false;
   /** Of HTTP/2: no code of a user runs inside Node's own callbacks, in which a stream must not be closed. */
@@ -126,26 +122,6 @@ class InboundRequest {
   }
 
   /**
-   * Whether a middleware over the pipeline has seen the request, of which this is the outermost.
-   *
-   * @param {import('../pipeline.js').ResiliencePipeline} pipeline
-   */
-  isCountedBy(pipeline) {
-    for (let each = this.innermost; each !== undefined; each = each.outer) {
-      if (each.admission.pipeline === pipeline) return true;
-    }
-    return false;
-  }
-
-  /** Whether it, or the one that a middleware further in has made, has come through the gate of the event loop. */
-  get hasVisited() {
-    for (let each = this.innermost; each !== undefined; each = each.outer) {
-      if (each.exchange.visit !== undefined) return true;
-    }
-    return false;
-  }
-
-  /**
    * The execution's callback: lasts as long as the response.
    *
    * @param {ResilienceContext} context
@@ -211,7 +187,7 @@ class InboundRequest {
       this.#works = false;
       const context = /** @type {ResilienceContext} */ (this.context);
       classOf(context).lateUntil(context, -Infinity);
-      this.#leave();
+      this.#late?.leave();
     };
     handled.then(ended, (/** @type {unknown} */ error) => {
       ended();
@@ -311,40 +287,7 @@ class InboundRequest {
     else classOf(context).lateUntil(context, this.#works ? Infinity : -Infinity);
     this.exchange.aborted?.(reason);
     if (!this.isOver) this.#answer(reason);
-    if (this.#isStarted) this.#outlives(reason);
-  }
-
-  /**
-   * The execution of its handler ends, which may go on.
-   *
-   * @param {unknown} reason
-   */
-  #outlives(reason) {
-    this.admission.abandoned.add(this);
-    // That of a deadline: of any other abort its execution does so itself.
-    if (isTimeoutRejected(reason)) this.#execution.role.telemetry.abandoned.tellSoon(this.#execution);
-    if (this.#works === undefined) this.#awaitEnd();
-    // Once its execution has been told of the abort as well.
-    else if (!this.#works) nextTick(() => this.#leave());
-  }
-
-  /** Takes the end of the response for that of the handler, where nothing else tells. */
-  #awaitEnd() {
-    const { res } = this;
-    const { end } = res;
-    this.#timer = setTimeout(() => this.#leave(), LATE_MS).unref();
-    if (typeof end !== 'function') return;
-    Reflect.set(res, 'end', (/** @type {any[]} */ ...args) => {
-      this.#leave();
-      return Reflect.apply(/** @type {Function} */ (end), res, args);
-    });
-  }
-
-  /** The handler has ended, after its execution has. */
-  #leave() {
-    if (!this.admission.abandoned.delete(this)) return;
-    clearTimeout(this.#timer);
-    this.#execution.finish(true, undefined);
+    if (this.#isStarted) this.#late = new LateHandler(this, this.#execution, reason, this.#works);
   }
 
   /** @param {import('../outcome.js').AnyOutcome} outcome */
@@ -384,11 +327,7 @@ class InboundRequest {
   #tellQuota(error) {
     const { admission } = this;
     this.quota = admission.quotaOf(this.rateKey, error) ?? this.quota;
-    /** @type {import('./quota-headers.js').Quota[]} */
-    const quotas = [];
-    for (let each = this.outermost.innermost; each !== undefined; each = each.outer) {
-      if (each.quota !== undefined) quotas.unshift(each.quota);
-    }
+    const quotas = quotasOf(this.outermost);
     const { res } = this;
     if (typeof res.setHeader === 'function' && !res.headersSent) {
       setHeaders(res, admission.quotaHeaders(quotas, error));
@@ -425,7 +364,7 @@ class InboundRequest {
     const close = () => {
       seal(req, res, (name) => {
         admission.swallowed += 1;
-        if (name === 'end') this.#leave();
+        if (name === 'end') this.#late?.leave();
       });
     };
     // A middleware that delays the end still needs the response.
