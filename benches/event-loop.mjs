@@ -118,7 +118,7 @@ async function compare(name, handler, { connections, loads, title = name, ...opt
   server.child.kill();
 }
 
-const COLUMNS = ['load', 'goodput', 'p99 ms', 'refused', '503 p99 ms', 'health p99 ms'];
+const COLUMNS = ['load', 'goodput', 'p99 ms', 'refused', '503 p99 ms', 'health p99 ms', 'waited'];
 const ms = (value) => (value === undefined ? '-' : value >= clientTimeoutMs ? `>${clientTimeoutMs}` : value.toFixed(0));
 const right = (cell) => cell.padStart(14);
 const line = (name, cells) => console.log(`  ${name.padEnd(NAME_WIDTH)}${cells.map(right).join('')}`);
@@ -131,7 +131,8 @@ function title(text) {
 function print(name, load, result) {
   const { served, shed, offered, most, p99, shedP99, healthCheckP99, waited } = result;
   const goodput = `${percent(served / most)}${waited > MOST_WAITED ? '*' : ''}`;
-  line(name, [`${load}x`, goodput, ms(p99), percent(shed / offered), ms(shedP99), ms(healthCheckP99)]);
+  const figures = [goodput, ms(p99), percent(shed / offered), ms(shedP99), ms(healthCheckP99), percent(waited)];
+  line(name, [`${load}x`, ...figures]);
 }
 
 console.log(
@@ -146,7 +147,7 @@ if (!QUICK) {
   await computeAfterIo({ cpuMs: 2, ioMs: 200 }, [2]);
   await spareAndPrefer({ cpuMs: 5 });
 }
-console.log(`\n* the server waited for the processor for more than ${percent(MOST_WAITED)} of the time`);
+console.log(`\nwaited: for a processor that others had, of the time; * marks more than ${percent(MOST_WAITED)}`);
 
 async function comparePeers(handler, loads) {
   for (const connections of CONNECTIONS) {
