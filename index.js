@@ -5,7 +5,7 @@
 const { aimd, gradient2, knee, vegas } = require('./lib/algorithms.js');
 const { ResiliencePipelineBuilder } = require('./lib/builder.js');
 const { CircuitBreakerManualControl, CircuitBreakerStateProvider } = require('./lib/circuit-control.js');
-const { detached, getResilienceContext, getResilienceSignal } = require('./lib/context.js');
+const { detached, getResilienceContext, getResilienceSignal } = require('./lib/current-context.js');
 const errors = require('./lib/errors.js');
 const { AdaptiveLimitProvider } = require('./lib/native.js');
 const { Outcome } = require('./lib/outcome.js');

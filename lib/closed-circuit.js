@@ -3,7 +3,7 @@
 // Executions of a circuit breaker alone, while it is closed, that nothing but their callback can end. A closed
 // circuit lets everything pass: the core is told of the end only.
 
-const { storage } = require('./context.js');
+const { storage } = require('./current-context.js');
 const { afterCall, departed, hasUntold } = require('./dispatch.js');
 const { hot, leave, report } = require('./native.js');
 const nesting = require('./nesting.js');

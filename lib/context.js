@@ -6,26 +6,8 @@
 // pointers, where a listener per level costs a microsecond. An abort reaches a context from above (its parent,
 // the caller's signal) or from its own execution (a timeout); from there it goes down, never up.
 
-const { AsyncLocalStorage } = require('node:async_hooks');
-
 const callerSignal = require('./caller-signal.js');
-const { typeError } = require('./options.js');
 const { now } = require('./timer.js');
-
-/** @type {AsyncLocalStorage<ResilienceContext | undefined>} */
-const storage = new AsyncLocalStorage();
-
-/**
- * Finds the context of an inbound request, once anything that has such is loaded.
- *
- * @type {(request: object) => ResilienceContext | undefined}
- */
-let findInbound = () => undefined;
-
-/** @param {(request: any) => ResilienceContext | undefined} find */
-function findInboundBy(find) {
-  findInbound = find;
-}
 
 /**
  * @typedef {object} Cancellable
@@ -431,37 +413,4 @@ class ResilienceContext {
   }
 }
 
-/** @param {object} [request] */
-function getResilienceContext(request) {
-  if (request === undefined) return storage.getStore();
-  if (typeof request !== 'object' || request === null) throw typeError('request', 'an object', request);
-  return findInbound(request);
-}
-
-/** What an execution that is begun here hangs below. */
-function currentContext() {
-  const context = storage.getStore();
-  return context === undefined ? undefined : ResilienceContext.enclosing(context);
-}
-
-const getResilienceSignal = () => currentContext()?.signal;
-
-/**
- * Calls `fn` outside of every execution, so that what it makes belongs to none.
- *
- * @param {unknown} fn
- */
-function detached(fn) {
-  if (typeof fn !== 'function') throw typeError('the argument of detached', 'a function', fn);
-  return storage.run(undefined, /** @type {() => unknown} */ (fn));
-}
-
-module.exports = {
-  ResilienceContext,
-  currentContext,
-  detached,
-  findInboundBy,
-  getResilienceContext,
-  getResilienceSignal,
-  storage,
-};
+module.exports = { ResilienceContext };

@@ -2,7 +2,8 @@
 
 // What a caller says about one execution.
 
-const { ResilienceContext, currentContext, storage } = require('./context.js');
+const { ResilienceContext } = require('./context.js');
+const { currentContext, storage } = require('./current-context.js');
 const { isBag, option, rangeError, typeError, unknownOption } = require('./options.js');
 
 const OPTIONS = ['signal', 'properties', 'operationKey', 'repeatable', 'detached'];

@@ -10,7 +10,8 @@
 //   SETTLED   any of these; final             -
 
 const { runFor } = require('./caller-stores.js');
-const { ResilienceContext, storage } = require('./context.js');
+const { ResilienceContext } = require('./context.js');
+const { storage } = require('./current-context.js');
 const { PLACE, afterCall, departed, executions, hasUntold } = require('./dispatch.js');
 const { beginEntry } = require('./entry.js');
 const { isTimeoutRejected } = require('./errors.js');

@@ -3,7 +3,8 @@
 // Executions of a pipeline of retries and fallbacks around one segment at the most. A first attempt that succeeds
 // needs none of them; what fails goes on with them.
 
-const { ResilienceContext, storage } = require('./context.js');
+const { ResilienceContext } = require('./context.js');
+const { storage } = require('./current-context.js');
 const { Execution } = require('./execution.js');
 const { lost, recoverSoon } = require('./lost.js');
 const { Outcome, OutcomeFailure } = require('./outcome.js');

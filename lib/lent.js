@@ -3,7 +3,8 @@
 // Executions that hold a lent permit and that nothing but their callback can end: no deadline, nobody above who
 // could abort them. All that is left to do at their end is to give the permit back, by the same functions for all.
 
-const { ResilienceContext, storage } = require('./context.js');
+const { ResilienceContext } = require('./context.js');
+const { storage } = require('./current-context.js');
 const { afterCall } = require('./dispatch.js');
 const { lost, recoverSoon } = require('./lost.js');
 const nesting = require('./nesting.js');

@@ -2,7 +2,8 @@
 
 const { attemptsOf, startOnce, withAttempts } = require('./attempts.js');
 const { ClosedCircuit } = require('./closed-circuit.js');
-const { ResilienceContext, currentContext, storage } = require('./context.js');
+const { ResilienceContext } = require('./context.js');
+const { currentContext, storage } = require('./current-context.js');
 const { afterCall } = require('./dispatch.js');
 const { mark } = require('./copies.js');
 const { PipelineDisposedError } = require('./errors.js');

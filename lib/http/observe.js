@@ -10,7 +10,7 @@
 const { EventEmitter } = require('node:events');
 const { OutgoingMessage } = require('node:http');
 
-const { findInboundBy, storage } = require('../context.js');
+const { findInboundBy, storage } = require('../current-context.js');
 const { typeError } = require('../options.js');
 const { emits, streamOf, watch } = require('./connection.js');
 

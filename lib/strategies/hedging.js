@@ -1,7 +1,8 @@
 'use strict';
 
 const { attemptsOf } = require('../attempts.js');
-const { ResilienceContext, storage } = require('../context.js');
+const { ResilienceContext } = require('../context.js');
+const { storage } = require('../current-context.js');
 const { callback, immediate, integer, name: readName, nonNegativeDuration, readOptions } = require('../options.js');
 const { OutcomeFailure, OutcomeSuccess } = require('../outcome.js');
 const { isHandled } = require('../should-handle.js');
