@@ -8,11 +8,10 @@
 //   OPEN      an item                   the end of the source, an error, `return()`, `throw()`, an abort
 //   OVER      any of these; final       -
 
-const { AsyncLocalStorage } = require('node:async_hooks');
-
 const { withAttempts } = require('./attempts.js');
 const { ResilienceContext } = require('./context.js');
 const { readStreamOptions } = require('./execute-options.js');
+const { ItemAttempt } = require('./item-attempt.js');
 const { typeError } = require('./options.js');
 
 const UNREAD = 0;
@@ -25,61 +24,6 @@ const OVER = 3;
  *   => import('./execution.js').Execution} Prepare */
 /** @typedef {{ resolve: (result: IteratorResult<unknown>) => void, reject: (error: unknown) => void }} Reader */
 
-/** A start of the callback: it becomes the stream if it is the first to have an item. */
-class Attempt {
-  /** Runs a function in the stores that the callback ran in. */
-  #inStores = AsyncLocalStorage.snapshot();
-  /** @type {AsyncIterator<unknown> | undefined} */
-  #source;
-  #isClosed = false;
-  /** What the callback gave. @type {unknown} */
-  value;
-  end = (/** @type {unknown} */ _value) => {};
-  fail = (/** @type {unknown} */ _error) => {};
-
-  /** @param {ResilienceContext} context */
-  constructor(context) {
-    this.context = context;
-    /** How the execution's callback ends. */
-    this.ended = new Promise((resolve, reject) => {
-      this.end = resolve;
-      this.fail = reject;
-    });
-    this.ended.catch(() => {});
-  }
-
-  /** @param {unknown} value What the callback gave. */
-  open(value) {
-    this.value = value;
-    this.#source = iteratorOf(value);
-  }
-
-  /** @returns {Promise<IteratorResult<unknown>>} */
-  async next() {
-    const result = await this.#inStores(() => /** @type {AsyncIterator<unknown>} */ (this.#source).next());
-    if (typeof result === 'object' && result !== null) return result;
-    throw typeError('the result of next()', 'an object', result);
-  }
-
-  /** Tells the source that nobody reads on. */
-  async close() {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await this.#inStores(() => this.#source?.return?.());
-  }
-
-  /**
-   * As a listener to its context: whoever reads is told by the execution's end. What the source does to clean up is
-   * still the callback's work.
-   *
-   * @param {unknown} reason
-   */
-  aborted(reason) {
-    const over = () => this.fail(reason);
-    this.close().then(over, over);
-  }
-}
-
 /** What `executeStream` has made of one stream. It does not know the iterator that its user holds. */
 class Run {
   #state = UNREAD;
@@ -89,9 +33,9 @@ class Run {
   #guardsBody = false;
   /** @type {ResilienceContext | undefined} */
   #root;
-  /** Those without an item yet. @type {Set<Attempt>} */
+  /** Those without an item yet. @type {Set<ItemAttempt>} */
   #attempts = new Set();
-  /** The one that the items come from. @type {Attempt | undefined} */
+  /** The one that the items come from. @type {ItemAttempt | undefined} */
   #winner;
   /** Whose promise is pending. @type {Reader | undefined} */
   #reader;
@@ -175,7 +119,7 @@ class Run {
   /** @param {ResilienceContext} context */
   async #attempt(context) {
     if (this.#winner !== undefined) throw new Error('the stream has begun already, and is not repeatable');
-    const attempt = new Attempt(context);
+    const attempt = new ItemAttempt(context);
     this.#attempts.add(attempt);
     let first;
     try {
@@ -194,7 +138,7 @@ class Run {
   }
 
   /**
-   * @param {Attempt} attempt
+   * @param {ItemAttempt} attempt
    * @param {IteratorResult<unknown>} first
    */
   #win(attempt, first) {
@@ -212,7 +156,7 @@ class Run {
 
   /** Asks the source for one item, and not before one is asked for here. */
   #pull() {
-    const winner = /** @type {Attempt} */ (this.#winner);
+    const winner = /** @type {ItemAttempt} */ (this.#winner);
     winner.next().then(
       (result) => {
         if (this.#state !== OPEN) return;
@@ -230,14 +174,14 @@ class Run {
     reader?.resolve({ value, done: false });
   }
 
-  /** @param {Attempt} winner */
+  /** @param {ItemAttempt} winner */
   #finish(winner) {
     if (this.#root === undefined) this.#end(undefined);
     else winner.end(winner.value);
   }
 
   /**
-   * @param {Attempt} winner
+   * @param {ItemAttempt} winner
    * @param {unknown} error
    */
   #break(winner, error) {
@@ -299,7 +243,7 @@ class Run {
    * @param {unknown} value
    */
   #replace(value) {
-    const substitute = new Attempt(/** @type {ResilienceContext} */ (this.#root));
+    const substitute = new ItemAttempt(/** @type {ResilienceContext} */ (this.#root));
     this.#root = undefined;
     try {
       substitute.open(value);
@@ -371,23 +315,6 @@ if (Symbol.asyncDispose !== undefined) {
     writable: true,
     configurable: true,
   });
-}
-
-/**
- * @param {any} value
- * @returns {AsyncIterator<unknown>}
- */
-function iteratorOf(value) {
-  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  if (isObject && typeof value[Symbol.asyncIterator] === 'function') return value[Symbol.asyncIterator]();
-  if (isObject && typeof value[Symbol.iterator] === 'function') return iterate(value);
-  if (isObject && typeof value.next === 'function') return value;
-  throw typeError('the result of the callback of executeStream', 'an async iterable', value);
-}
-
-/** @param {Iterable<unknown>} values */
-async function* iterate(values) {
-  yield* values;
 }
 
 /**
