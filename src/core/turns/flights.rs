@@ -92,12 +92,6 @@ impl Flights {
         self.cost.get()
     }
 
-    /// How many may start without waiting for another to end.
-    #[must_use]
-    pub fn room(&self) -> f64 {
-        if self.limit.is_finite() { (self.limit - f64::from(self.count)).floor().max(0.0) } else { 0.0 }
-    }
-
     /// Whether as many are in flight as may be.
     #[must_use]
     pub fn is_full(&self) -> bool {

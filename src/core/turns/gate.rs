@@ -113,8 +113,8 @@ impl Turns {
         if self.waiters.is_empty() && (self.is_fresh(now) || self.is_calm()) && self.flights.may_start(now) {
             return Some(Offered::Start(self.start_at_once(door, now)));
         }
-        let (room, pace_ms) = (self.flights.room(), self.slices.predicted_pace_ms());
-        let ahead_ms = (count(self.waiters.ahead(level)) - room).max(0.0) * pace_ms;
+        let pace_ms = self.slices.predicted_pace_ms();
+        let ahead_ms = count(self.waiters.ahead(level)) * pace_ms;
         let budget_ms = self.budget(target_ms, max_ms);
         let share = 1.0 - self.demand.above(level) * pace_ms;
         let predicted_ms = ahead_ms / share.max(LEAST_SHARE);
@@ -126,7 +126,7 @@ impl Turns {
         }
         let key = self.waiters.push(door, level, now.plus_ms(max_ms.min(patience_ms)));
         self.newcomer = Some((key, false));
-        let is_too_long = |waiting: usize| (count(waiting) - room) * pace_ms > budget_ms;
+        let is_too_long = |waiting: usize| count(waiting) * pace_ms > budget_ms;
         while is_too_long(self.waiters.len()) {
             let Some(door) = self.waiters.evict(level) else { break };
             self.refuse(door, Reason::Dropped, 1, now);

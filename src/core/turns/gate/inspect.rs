@@ -29,10 +29,9 @@ impl Turns {
     #[must_use]
     pub fn live(&self, now: Nanos) -> Live {
         let Self { flights, slices, waiters, demand, .. } = self;
-        let waiting = (count(waiters.len()) - flights.room()).max(0.0);
         Live {
             queued: waiters.len(),
-            delay_ms: waiting * slices.pace_ms(),
+            delay_ms: count(waiters.len()) * slices.pace_ms(),
             pace_ms: slices.pace_ms(),
             load: demand.total_at(now) * self.each_ms(),
             limit: flights.limit(),
