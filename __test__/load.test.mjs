@@ -26,7 +26,8 @@ for (const framework of names) {
 }
 
 test('more than handlers can compute leaves no request unanswered and nothing behind, in any framework', async () => {
-  const rate = (2 * 1000) / computation.cpuMs;
+  const rate = (OVERLOAD * 1000) / computation.cpuMs;
+  let shed = 0;
   // At once: less for each is no less overload.
   const load = async (framework) => {
     const { clients, problems } = await runPhase('overload', {
@@ -34,13 +35,16 @@ test('more than handlers can compute leaves no request unanswered and nothing be
       short: 'cpu',
       rate,
       seconds: 1,
-      load: { warmUpMs: 0, connections: 50 },
+      load: { warmUpMs: 0, connections: rate / 4 },
       onProgress() {},
     });
-    return { framework, problems, isServed: clients.served > 0, isShed: clients.shed > 0 };
+    shed += clients.shed;
+    return { framework, problems, isServed: clients.served > 0 };
   };
   assert.deepEqual(
     await Promise.all(names.map(load)),
-    names.map((framework) => ({ framework, problems: [], isServed: true, isShed: true })),
+    names.map((framework) => ({ framework, problems: [], isServed: true })),
   );
+  // Of one that gets next to nothing of the machine, the clients may have left by then.
+  assert.ok(shed > 0);
 });
