@@ -38,6 +38,22 @@ fn a_burst_of_60() {
     }
 }
 
+/// 60 requests within a millisecond every two seconds, beside seven tenths of the capacity.
+#[test]
+fn bursts_of_60_again_and_again() {
+    for shape in [sync(5.0), sync(5.0).fresh()] {
+        let mut bursts = scenario(shape, 0.7, 20.0);
+        bursts.callers.push(Caller { arrivals: Arrivals::Even, ..caller(0.0) });
+        for second in (3..18).step_by(2) {
+            for (after_ms, rate) in [(0.0, 60_000.0), (1.0, 0.0)] {
+                let at_ms = 1_000.0 * f64::from(second) + after_ms;
+                bursts.phases.push(Phase { at_ms, rates: vec![f64::NAN, rate], ..Phase::default() });
+            }
+        }
+        refuses_nobody("bursts", &bursts);
+    }
+}
+
 #[test]
 fn nine_tenths_of_the_capacity() {
     refuses_nobody("even handlers", &scenario(sync(5.0), 0.9, 14.0));

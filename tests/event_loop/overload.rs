@@ -5,6 +5,8 @@ use super::support::{Row, Shape, mean, refusals_end_with_the_overload, runs, sce
 /// What has been started before may take a slice, and so may what is started before it.
 const SLICES_MS: f64 = 10.0;
 const TARGET_MS: f64 = 100.0;
+/// While it is not known that more comes than can be served.
+const LONGEST_MS: f64 = 500.0;
 
 fn holds(shape: Shape, load: f64, accepts_all: bool) {
     let case = format!("{} ms at {load}x, fresh: {}, accepts all: {accepts_all}", shape.cpu, shape.fresh);
@@ -61,7 +63,7 @@ fn a_step_from_half_the_capacity_costs_little() {
         let step = then(scenario(shape, 0.5, 12.0), 4.0, load * shape.capacity());
         let rows = runs(&step, 4.0);
         let (goodput, p99) = (mean(&rows, Row::goodput), mean(&rows, |row| row.p99));
-        assert!(goodput >= least && p99 <= 500.0, "to {load}x: {goodput} %, {p99} ms");
+        assert!(goodput >= least && p99 <= LONGEST_MS + SLICES_MS, "to {load}x: {goodput} %, {p99} ms");
     }
 }
 

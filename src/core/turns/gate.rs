@@ -106,7 +106,7 @@ impl Turns {
         self.heard();
         self.came = self.came.saturating_add(1);
         self.stirred = true;
-        self.demand.count(level, now);
+        self.demand.count(level, self.each_ms(), now);
         if let Some(idle_ms) = unwatched {
             self.wake(idle_ms, now);
         }
@@ -324,7 +324,7 @@ impl Turns {
 
     /// How much of what waits is a standing queue, from 0 to 1.
     fn pressure(&self) -> f64 {
-        let load = self.demand.total() * self.each_ms();
+        let load = self.demand.steady() * self.each_ms();
         ((load - CALM) / (FULL - CALM)).clamp(0.0, 1.0)
     }
 
