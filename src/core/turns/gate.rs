@@ -106,7 +106,7 @@ impl Turns {
         self.heard();
         self.came = self.came.saturating_add(1);
         self.stirred = true;
-        self.demand.count(level, self.each_ms(), now);
+        self.demand.count(level, (self.each_ms(), self.slices.lasted_ms()), now);
         if let Some(idle_ms) = unwatched {
             self.wake(idle_ms, now);
         }

@@ -33,6 +33,12 @@ impl Slices {
         self.pace.predicted()
     }
 
+    /// How long the last one lasted, in milliseconds; 0 before the first.
+    #[must_use]
+    pub const fn lasted_ms(&self) -> f64 {
+        self.lasted_ms
+    }
+
     /// Whether one is under way.
     #[must_use]
     pub const fn is_under_way(&self) -> bool {
