@@ -193,7 +193,12 @@ for (const [name, make] of Object.entries(adapters)) {
     }
 
     for (const [what, req, res, message] of [
-      ['nothing tells the end', {}, { json() {} }, /^the response of a request must be an emitter, or have a func/],
+      [
+        'nothing tells the end',
+        {},
+        { json() {} },
+        /^the response of a request must be an emitter, or have a function /,
+      ],
       ['the end cannot be told', {}, Object.freeze({ end() {} }), /^the response of a request must be an emitter, or/],
       ['there is no response', {}, undefined, /^the response must be an object, not undefined|^c\.env of honoRes/],
       ['there is no request', undefined, { end() {} }, /^the request must be an object, not und|^c\.env of honoRes/],

@@ -201,11 +201,17 @@ test('timeouts that cannot work together are errors', () => {
 test('options of the wrong type or out of range are errors that name them', () => {
   const TypeErrors = [
     [null, /^the options of standardPipeline must be an object, not null$/],
-    [{ rety: {} }, /^standardPipeline has no option 'rety'; did you mean 'retry'\? it takes name, context, /],
+    [
+      { rety: {} },
+      /^standardPipeline has no option 'rety'; did you mean 'retry'\? it takes name, context, telemetry, /,
+    ],
     [{ retry: null }, /^the options of addRetry must be an object, not null$/],
     [{ retry: 3 }, /^the options of addRetry must be an object, not 3$/],
     [{ retry: [] }, /^the options of addRetry must be an object, not \[\]$/],
-    [{ retry: { attempts: 3 } }, /^addRetry has no option 'attempts'; did you mean 'maxRetryAttempts'\? it takes max/],
+    [
+      { retry: { attempts: 3 } },
+      /^addRetry has no option 'attempts'; did you mean 'maxRetryAttempts'\? it takes maxRetryAttempts/,
+    ],
     [{ concurrencyLimiter: 'x' }, /^the options of addConcurrencyLimiter must be an object, not 'x'$/],
     [{ concurrencyLimiter: { permitLimit: null } }, /^permitLimit must be/],
     [{ circuitBreaker: false }, /^the options of addCircuitBreaker must be an object, not false$/],

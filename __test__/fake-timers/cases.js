@@ -149,7 +149,7 @@ module.exports = {
     tool.advance(299_999);
     assert.equal(late.writableEnded, false);
     tool.advance(1);
-    assert.deepEqual([late.statusCode, late.writableEnded], [504, true]);
+    assert.deepEqual([late.statusCode, late.writableEnded, tool.count()], [504, true, 0]);
   },
 
   async "timeoutGenerator's time runs from its answer on"(tool, { ResiliencePipelineBuilder }) {
