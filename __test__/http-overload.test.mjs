@@ -29,6 +29,16 @@ const { read } = createRequire(import.meta.url)('../lib/event-loop.js');
 
 test.afterEach(nothingOpen);
 
+/** Clients that send the same together and wait for `part` of the answer, and those of them that are refused. */
+async function askTogether(t, port, request, part = '\r\n\r\n') {
+  const clients = await rawConnections(t, port, 12);
+  for (const { socket } of clients) socket.write(request);
+  await Promise.all(clients.map((client) => client.receive(part)));
+  const refused = clients.filter(({ received }) => received.startsWith('HTTP/1.1 503'));
+  assert.ok(refused.length > 0, 'some are refused');
+  return { clients, refused };
+}
+
 test('handlers start one after the other’s jobs, in the order of arrival', async (t) => {
   const log = [];
   let mostQueued = 0;
@@ -168,11 +178,7 @@ test('a kept connection is kept over a refusal', async (t) => {
     res.end('fine');
   });
   await warm(port);
-  const clients = await rawConnections(t, port, 12);
-  for (const client of clients) client.get('/');
-  await Promise.all(clients.map((client) => client.receive('\r\n\r\n')));
-  const refused = clients.filter(({ received }) => received.startsWith('HTTP/1.1 503'));
-  assert.ok(refused.length > 0, 'some are refused');
+  const { refused } = await askTogether(t, port, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n');
   for (const { received } of refused) assert.doesNotMatch(received, /Connection: close/i);
   // Another request on it is read, whatever comes of it.
   for (const client of refused) {
@@ -188,11 +194,7 @@ test('an upload that is refused is not read', async (t) => {
   });
   await warm(port);
   const head = 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n';
-  const clients = await rawConnections(t, port, 12);
-  for (const { socket } of clients) socket.write(head);
-  await Promise.all(clients.map((client) => client.receive('\r\n\r\n')));
-  const refused = clients.filter(({ received }) => received.startsWith('HTTP/1.1 503'));
-  assert.ok(refused.length > 0, 'some are refused');
+  const { refused } = await askTogether(t, port, head);
   for (const { received } of refused) assert.match(received, /Connection: close/i);
 });
 
@@ -208,12 +210,9 @@ test('Expect: 100-continue under protect(): who is refused is never told to go o
   const { port } = server.address();
   await warm(port);
   const expects = 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n';
-  const clients = await rawConnections(t, port, 12);
-  for (const { socket } of clients) socket.write(expects);
-  await Promise.all(clients.map((client) => client.receive('Content-Length')));
+  const { clients, refused } = await askTogether(t, port, expects, 'Content-Length');
   const served = clients.filter(({ received }) => received.startsWith('HTTP/1.1 100 Continue'));
-  const refused = clients.filter(({ received }) => received.startsWith('HTTP/1.1 503'));
-  assert.ok(served.length > 0 && refused.length > 0, `${served.length}, ${refused.length}`);
+  assert.ok(served.length > 0, `${served.length}, ${refused.length}`);
   assert.equal(served.length + refused.length, 12);
   for (const { received } of served) assert.match(received, /HTTP\/1.1 200/);
   for (const { received } of refused) assert.doesNotMatch(received, /100 Continue/);

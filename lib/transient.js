@@ -37,7 +37,7 @@ function judge(error) {
 function isTransient({ outcome }) {
   if (!outcome.ok) return judgeError(outcome.error, judge) === true;
   const { result } = outcome;
-  if (typeof result !== 'object' || result === null) return false;
+  if (Object(result) !== result) return false;
   const own = read(result, 'status');
   const status = isStatus(own) ? own : read(result, 'statusCode');
   return isStatus(status) && isTransientStatus(status);

@@ -12,6 +12,9 @@ const streamOf = (/** @type {any} */ req) => (req.httpVersionMajor === 2 ? req.s
 /** What a request comes on: of HTTP/2 its own stream; of a made-up one, itself. @param {any} req */
 const connectionOf = (req) => streamOf(req) ?? req.socket ?? req;
 
+/** Whether its client has left. @param {any} connection */
+const isGone = (connection) => connection.destroyed || connection.closed === true;
+
 /**
  * Whether it tells of events: the socket of a made-up request may be a plain object.
  *
@@ -49,4 +52,4 @@ function unwatch(connection, request) {
   connection[REQUESTS]?.delete(request);
 }
 
-module.exports = { connectionOf, emits, streamOf, unwatch, watch };
+module.exports = { connectionOf, emits, isGone, streamOf, unwatch, watch };

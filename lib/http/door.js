@@ -11,7 +11,7 @@ const { ask, isRefusal, readRefusal, returnAnswer } = require('../entry.js');
 const { ResiliencePipeline, firstSegment } = require('../pipeline.js');
 const { makeError, wholeMs } = require('../refusal.js');
 const { EXEMPT, numberOf } = require('../strategies/rate-limiter.js');
-const { connectionOf, emits, streamOf } = require('./connection.js');
+const { connectionOf, emits, isGone, streamOf } = require('./connection.js');
 const { Kind, Refusal, turnAway } = require('./turn-away.js');
 
 /** @typedef {import('./admission.js').Admission} Admission */
@@ -97,7 +97,7 @@ class Door {
     if (disposed || telemetry.hearsExecutions() || telemetry.hears('OnRateLimiterRejected')) return false;
     /** @type {any} */
     const connection = connectionOf(req);
-    if (connection.destroyed || connection.closed === true || connection === req || !emits(connection)) return false;
+    if (isGone(connection) || connection === req || !emits(connection)) return false;
     return !res.writableEnded && (res instanceof OutgoingMessage || streamOf(req) !== undefined);
   }
 

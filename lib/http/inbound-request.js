@@ -11,7 +11,7 @@ const { OVERLOAD } = require('../should-drop.js');
 const { warn } = require('../telemetry.js');
 const { now } = require('../timer.js');
 const { setImmediate } = require('../turn.js');
-const { connectionOf, emits, streamOf, unwatch, watch } = require('./connection.js');
+const { connectionOf, emits, isGone, streamOf, unwatch, watch } = require('./connection.js');
 const { hasLeft, observeFirstByte } = require('./first-byte.js');
 const { endIfDisposed } = require('./going-away.js');
 const { isOwnAbort } = require('./handler-errors.js');
@@ -105,7 +105,7 @@ class InboundRequest {
     if (!this.isOver) {
       watch(this.connection, this);
       this.admission.began(this);
-      if (this.connection.destroyed || this.connection.closed === true) this.#close();
+      if (isGone(this.connection)) this.#close();
     }
     execution.start();
     this.#hasWaited = true;

@@ -11,10 +11,10 @@ const { immediate, typeError } = require('../options.js');
 const { readOnly } = require('../read-only.js');
 const { withoutStack } = require('../refusal.js');
 const { setTimeout } = require('../turn.js');
-const { connectionOf } = require('./connection.js');
+const { connectionOf, isGone } = require('./connection.js');
 const { endIfDisposed } = require('./going-away.js');
 const { Kind, Refusal, turnAway } = require('./turn-away.js');
-const { Visit, isGone } = require('./visit.js');
+const { Visit } = require('./visit.js');
 
 const { NEWS } = loop;
 const CODE = 'OVERLOADED';
@@ -106,8 +106,7 @@ class Overload {
     const delay = Math.ceil(delayMs);
     const retryAfter = Math.max(delay, 1);
     const queued = loop.queued();
-    const common = { statusCode: 503, code: CODE, reason, pipelineName, strategyName: undefined };
-    const kind = (this.#kinds[reason] ??= new Kind(common, admission));
+    const kind = (this.#kinds[reason] ??= this.#kindOf(reason));
     const refusal = new Refusal(kind, 0, queued, retryAfter);
     const details = { delay, queued, retryAfter, pipelineName };
     const toError = () => withoutStack(() => new OverloadRejectedError(/** @type {any} */ (reason), details));
@@ -115,6 +114,12 @@ class Overload {
     const { rateKey } = /** @type {Visit} */ (exchange.visit);
     turnAway(admission, exchange, kind, refusal, toError, rateKey);
     if (reason !== 'disposed' && !this.#isTelling) turns.outside(this.#tell);
+  }
+
+  /** @param {string} reason */
+  #kindOf(reason) {
+    const { pipelineName } = this.#telemetry;
+    return new Kind({ statusCode: 503, code: CODE, reason, pipelineName, strategyName: undefined }, this.#admission);
   }
 
   /** When it begins, then once a second, and when it is over. */

@@ -5,7 +5,7 @@
 const { AsyncResource } = require('node:async_hooks');
 
 const turns = require('../loop-turns.js');
-const { connectionOf, streamOf, unwatch, watch } = require('./connection.js');
+const { connectionOf, isGone, streamOf, unwatch, watch } = require('./connection.js');
 const { afterFirstByte } = require('./first-byte.js');
 
 /** @typedef {import('./admission.js').Exchange} Exchange */
@@ -119,7 +119,4 @@ class Visit {
   }
 }
 
-/** @param {any} connection */
-const isGone = (connection) => connection.destroyed || connection.closed === true;
-
-module.exports = { Visit, isGone };
+module.exports = { Visit };
