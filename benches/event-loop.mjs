@@ -2,16 +2,15 @@
 // patience, as a share of what is offered and can be served, by what protects the server. The load is open: it does
 // not slow down with the answers.
 
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
 import { countAnswers } from '../demo/computation.mjs';
 import { clientTimeoutMs } from '../demo/settings.mjs';
 import { percent, whole } from '../demo/table.mjs';
+import { offerLoad, start } from './clients.mjs';
 import { openDatabase } from './database.mjs';
 
 const QUICK = process.argv.includes('--quick');
@@ -40,8 +39,6 @@ const NAMES = [
   OURS,
   'this package, protect()',
 ];
-
-const start = (file, ...args) => fork(fileURLToPath(new URL(file, import.meta.url)), args.map(String));
 
 /** What it runs for each request is compiled by then, as in a server that has been there for a while. */
 async function startServer(name, handler, connections) {
@@ -88,15 +85,8 @@ async function run(server, { load, capacity, seconds = SECONDS, ...options }) {
   const { port, isKept } = server;
   // More than ever wait, whatever it is that they wait for: too few connections would be a limiter.
   const open = isKept ? Math.ceil((2 * capacity * clientTimeoutMs) / 1000) : 0;
-  const given = JSON.stringify({ ...options, connections: open, warmUpMs: WARM_UP_MS });
-  const seen = await watch(server, async () => {
-    const clients = start('../demo/load.mjs', port, load * capacity, seconds, given);
-    for (;;) {
-      const [{ type, result }] = await once(clients, 'message');
-      if (type !== 'done') continue;
-      return result;
-    }
-  });
+  const given = { ...options, connections: open, warmUpMs: WARM_UP_MS };
+  const seen = await watch(server, () => offerLoad(port, load * capacity, seconds, given));
   await settle(port);
   return { ...seen, most: Math.min(seen.offered, capacity * seconds * (1 - seen.waited)) };
 }

@@ -1,12 +1,11 @@
 // Goodput of a server that is offered more than its dependency can serve: answers within the client's patience, as
 // a share of the capacity, by what protects the server. The load is open: it does not slow down with the answers.
 
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 
 import { measureCapacity } from '../demo/dependency.mjs';
 import * as settings from '../demo/settings.mjs';
+import { offerLoad, start } from './clients.mjs';
 
 const SECONDS = 10;
 const OVERLOADS = [2, 5, 10];
@@ -18,18 +17,12 @@ const NAMES = [
   'this package, knee',
 ];
 
-const start = (file, ...args) => fork(fileURLToPath(new URL(file, import.meta.url)), args.map(String));
-
 /** What the clients saw. */
 async function run(name, rate) {
   const server = start('./overload-server.mjs', name);
   const [port] = await once(server, 'message');
-  const load = start('../demo/load.mjs', port, rate, SECONDS);
   try {
-    for (;;) {
-      const [message] = await once(load, 'message');
-      if (message.type === 'done') return message.result;
-    }
+    return await offerLoad(port, rate, SECONDS);
   } finally {
     server.kill();
   }

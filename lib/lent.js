@@ -110,7 +110,8 @@ class Lender {
       }
       const called = this.#segment.giveBack();
       isHeld = false;
-      if (permit !== this.#shared) this.#takeBack(permit);
+      permit.holder = undefined;
+      if (permit !== this.#shared) this.#keep(permit);
       if (called) afterCall();
       if (form === OUTCOME) return Promise.resolve(ok ? new OutcomeSuccess(result) : new OutcomeFailure(result));
       return ok ? Promise.resolve(result) : rejectSoon(result);
@@ -133,9 +134,8 @@ class Lender {
     return permit;
   }
 
-  /** @param {LentPermit} permit */
-  #takeBack(permit) {
-    permit.holder = undefined;
+  /** For the next execution. @param {LentPermit} permit */
+  #keep(permit) {
     permit.next = this.#free;
     this.#free = permit;
   }
@@ -143,7 +143,8 @@ class Lender {
   /** @param {LentPermit} permit */
   giveBack(permit) {
     const called = this.#segment.giveBack();
-    if (permit !== this.#shared) this.#takeBack(permit);
+    permit.holder = undefined;
+    if (permit !== this.#shared) this.#keep(permit);
     if (called) afterCall();
   }
 }
